@@ -1,0 +1,1 @@
+//! Serve markdown-authored agents over the Agent2Agent (A2A) protocol.
