@@ -1,1 +1,10 @@
-//! Serve markdown-authored agents over the Agent2Agent (A2A) protocol.
+//! Serve markdown-authored agents over the Agent2Agent (A2A) protocol from Azure Functions, AWS Lambda or a plain process.
+//!
+//! A request goes one way: `edge` → `auth` → `binding` → `service` → `admission` → `runner` → `reply`, over `store`.
+//! `docs/architecture.md` is the map; modules import only from lower ranks, and `tests/tidy.rs` proves it.
+
+pub mod agents;
+pub mod clock;
+pub mod host_traits;
+pub mod runner;
+pub mod store;

@@ -1,1 +1,3 @@
-fn main(){}
+//! The `a2a-functions` command.
+
+fn main() {}

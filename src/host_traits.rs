@@ -1,0 +1,16 @@
+//! What the surrounding host can do, as data: nothing below the edge asks which host it is.
+
+/// The abilities and duties that a host leaves to this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostTraits {
+    /// The host has checked the function key or master key before the request arrives here.
+    pub checks_keys: bool,
+    /// The host sets `x-ms-invocation-id`, and overrides a client's own value of it.
+    pub sets_invocation_id: bool,
+    /// The public host name arrives in `X-Forwarded-Host`, set by the host and not by the client.
+    pub forwards_host: bool,
+    /// The `Host` of a request is worth checking (DNS rebinding); off where the platform routes by host name.
+    pub checks_authority: bool,
+    /// The process was started by a developer's tools, where keys are not enforced.
+    pub development: bool,
+}
