@@ -26,7 +26,9 @@ pub struct RowKey(String);
 
 /// The reason a key was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a storage key holds 1 to 256 characters of [A-Za-z0-9_-]; this one has {length} characters or another character")]
+#[error(
+    "a storage key holds 1 to 256 characters of [A-Za-z0-9_-]; this one has {length} characters or another character"
+)]
 pub struct InvalidKey {
     length: usize,
 }
