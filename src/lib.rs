@@ -3,8 +3,12 @@
 //! A request goes one way: `edge` → `auth` → `binding` → `service` → `admission` → `runner` → `reply`, over `store`.
 //! `docs/architecture.md` is the map; modules import only from lower ranks, and `tests/tidy.rs` proves it.
 
+pub mod admission;
 pub mod agents;
+pub mod auth;
 pub mod clock;
+pub mod context;
 pub mod host_traits;
+pub mod reply;
 pub mod runner;
 pub mod store;
