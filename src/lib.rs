@@ -12,3 +12,4 @@ pub mod host_traits;
 pub mod reply;
 pub mod runner;
 pub mod store;
+pub mod telemetry;

@@ -1,5 +1,7 @@
 //! The storage waist: one small trait under all durable state; back ends store bytes and compare ETags, nothing more.
 
+pub mod memory;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 
@@ -206,4 +208,23 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Applies all of `ops` (1 to [`MAX_COMMIT_OPS`]), or none. Answers the new version of each row that a step wrote,
     /// `None` for deletions, in the order of the steps.
     async fn commit(&self, partition: &PartitionKey, ops: &[Op]) -> Result<Vec<Option<Etag>>, StoreError>;
+}
+
+/// Holds a commit against the bounds that every back end shares.
+fn check_commit(ops: &[Op]) -> Result<(), StoreError> {
+    if ops.is_empty() || ops.len() > MAX_COMMIT_OPS {
+        return Err(StoreError::OutOfBounds("a commit has 1 to 100 steps"));
+    }
+    let mut rows = std::collections::HashSet::with_capacity(ops.len());
+    for op in ops {
+        if !rows.insert(op.row()) {
+            return Err(StoreError::OutOfBounds("a row stands in two steps of a commit"));
+        }
+        if let Op::Insert(write) | Op::Replace { write, .. } | Op::Upsert(write) = op
+            && write.value.len() > MAX_VALUE_BYTES
+        {
+            return Err(StoreError::OutOfBounds("a value has at most 512 KiB"));
+        }
+    }
+    Ok(())
 }

@@ -1,0 +1,53 @@
+//! Log set-up: one JSON object a line on stdout for machines, short lines for a terminal.
+//!
+//! Field names and their units: `duration_ms` and `wait_ms` are milliseconds, `invocation_id` is the host's id of a request
+//! or our own, `outcome` is a word from a closed list. What never reaches a log: keys, tokens, URLs with a query, message
+//! texts, and identifiers that a client chose.
+
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, fmt};
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum LogFormat {
+    /// JSON, unless stdout is a terminal.
+    #[default]
+    Auto,
+    /// One JSON object a line.
+    Json,
+    /// Lines for people.
+    Text,
+}
+
+/// The log could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The filter is not understood.
+    #[error("A2A_LOG: {0}")]
+    Filter(#[from] tracing_subscriber::filter::ParseError),
+    /// Something else has set up a log already.
+    #[error("the log is set up already")]
+    Twice(#[from] tracing_subscriber::util::TryInitError),
+}
+
+/// Starts logging to stdout. `filter` is a `tracing` filter such as `info` or `a2a_functions=debug`; `None` is `info`.
+pub fn init(format: LogFormat, filter: Option<&str>) -> Result<(), TelemetryError> {
+    let filter = EnvFilter::try_new(filter.unwrap_or("info"))?;
+    let json = match format {
+        LogFormat::Json => true,
+        LogFormat::Text => false,
+        LogFormat::Auto => !std::io::stdout().is_terminal(),
+    };
+    let registry = tracing_subscriber::registry().with(filter);
+    if json {
+        // Spans are for exporters; a log line stands for itself.
+        let layer = fmt::layer().json().flatten_event(true).with_current_span(false).with_span_list(false);
+        registry.with(layer).try_init()?;
+    } else {
+        registry.with(fmt::layer().compact().with_target(false)).try_init()?;
+    }
+    Ok(())
+}
