@@ -8,6 +8,8 @@ pub mod agents;
 pub mod auth;
 pub mod clock;
 pub mod context;
+pub mod edge;
+pub mod functions_app;
 pub mod host_traits;
 pub mod reply;
 pub mod runner;

@@ -334,11 +334,8 @@ impl Runner for Parrot {
         let pause = if world.chance(0.1) { 45_000 } else { 2_000 };
         let middle = turn.prompt.len() / 2;
         let (first, second) = turn.prompt.split_at(middle);
-        let events = [
-            RunnerEvent::TextDelta(first.to_owned()),
-            RunnerEvent::TextDelta(second.to_owned()),
-            RunnerEvent::Done,
-        ];
+        let events =
+            [RunnerEvent::TextDelta(first.to_owned()), RunnerEvent::TextDelta(second.to_owned()), RunnerEvent::Done];
         stream::iter(events)
             .then(move |event| {
                 let pause = Duration::from_millis(world.below(pause));
