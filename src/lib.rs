@@ -7,6 +7,7 @@ pub mod admission;
 pub mod agents;
 pub mod auth;
 pub mod clock;
+pub mod config;
 pub mod context;
 pub mod host_traits;
 pub mod reply;
