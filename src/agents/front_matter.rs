@@ -20,7 +20,11 @@ pub struct Parts {
 /// because something stands before the first fence stop the app.
 pub fn split(source: &Arc<Source>, severity: Severity) -> Result<Parts, Box<Diagnostic>> {
     let fault = |severity, code, span: Span, message: &str, help: &str| {
-        Err(Box::new(Diagnostic::new(severity, code, message).at(source, &span).help(help)))
+        Err(Box::new(
+            Diagnostic::new(severity, code, message)
+                .at(source, &span)
+                .help(help),
+        ))
     };
     let text = source.text.as_str();
     let mut fences = fences(text);
@@ -91,7 +95,12 @@ mod tests {
     fn parts(text: &str) -> Result<(String, String), (Code, Severity)> {
         let source = Source::new("a.agent.md", text);
         split(&source, Severity::Skip)
-            .map(|parts| (source.text[parts.settings].to_owned(), source.text[parts.body].to_owned()))
+            .map(|parts| {
+                (
+                    source.text[parts.settings].to_owned(),
+                    source.text[parts.body].to_owned(),
+                )
+            })
             .map_err(|finding| (finding.code, finding.severity))
     }
 
@@ -113,9 +122,21 @@ mod tests {
     #[test]
     fn c095_settings_never_vanish_silently() {
         let cases = [
-            ("\n---\nname: A\n---\nx", Code::FrontMatterLate, Severity::Error),
-            ("\u{feff}\r\n---\r\nname: A\r\n---\r\nx", Code::FrontMatterLate, Severity::Error),
-            ("Hi\n---\nname: A\n---\nx", Code::FrontMatterMissing, Severity::Skip),
+            (
+                "\n---\nname: A\n---\nx",
+                Code::FrontMatterLate,
+                Severity::Error,
+            ),
+            (
+                "\u{feff}\r\n---\r\nname: A\r\n---\r\nx",
+                Code::FrontMatterLate,
+                Severity::Error,
+            ),
+            (
+                "Hi\n---\nname: A\n---\nx",
+                Code::FrontMatterMissing,
+                Severity::Skip,
+            ),
             ("Hello", Code::FrontMatterMissing, Severity::Skip),
             ("", Code::FrontMatterMissing, Severity::Skip),
             ("---\nname: A\n", Code::FrontMatterUnclosed, Severity::Skip),

@@ -103,7 +103,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports a fault of shape at a place of the current field.
-    pub fn report(&mut self, code: Code, span: &Span, message: impl Into<String>, help: impl Into<String>) {
+    pub fn report(
+        &mut self,
+        code: Code,
+        span: &Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         let mut finding = Diagnostic::new(self.severity, code, message)
             .at(&self.source, span)
             .help(help);
@@ -160,7 +166,10 @@ impl<'a> Reader<'a> {
             self.wrong_type(node, "a mapping");
             return None;
         };
-        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+        for entry in entries
+            .iter()
+            .filter(|entry| !known.contains(&entry.key.as_str()))
+        {
             self.unknown_field(entry, known);
         }
         Some(Fields { node, entries })
@@ -228,7 +237,9 @@ pub(crate) fn key(field: &'static str) -> &'static str {
 fn suggestion<'w>(found: &str, known: &[&'w str]) -> Option<&'w str> {
     let simple = |word: &str| word.to_ascii_lowercase().replace('-', "_");
     let found = simple(found.trim());
-    let scored = known.iter().map(|word| (strsim::damerau_levenshtein(&found, &simple(word)), *word));
+    let scored = known
+        .iter()
+        .map(|word| (strsim::damerau_levenshtein(&found, &simple(word)), *word));
     let (distance, word) = scored.min_by_key(|(distance, _)| *distance)?;
     (distance * 3 <= word.len()).then_some(word)
 }
@@ -286,7 +297,10 @@ mod tests {
         let source = Source::new("f.yaml", text);
         let node = parse_yaml(&source, &(0..text.len()), Severity::Error).unwrap();
         let mut findings = Diagnostics::default();
-        let sample = Sample::decode(&node, &mut Reader::new(&source, Severity::Skip, &mut findings));
+        let sample = Sample::decode(
+            &node,
+            &mut Reader::new(&source, Severity::Skip, &mut findings),
+        );
         (sample, findings.iter().cloned().collect())
     }
 
@@ -296,7 +310,14 @@ mod tests {
         assert_eq!(sample, None);
         let found: Vec<_> = found
             .iter()
-            .map(|d| (d.code, d.field.as_deref().unwrap(), d.position().unwrap().line, d.severity))
+            .map(|d| {
+                (
+                    d.code,
+                    d.field.as_deref().unwrap(),
+                    d.position().unwrap().line,
+                    d.severity,
+                )
+            })
             .collect();
         assert_eq!(
             found,

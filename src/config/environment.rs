@@ -25,7 +25,9 @@ impl Environment {
 
     /// A variable that holds more than white space, trimmed.
     pub fn get_filled(&self, name: &str) -> Option<&str> {
-        self.get(name).map(str::trim).filter(|value| !value.is_empty())
+        self.get(name)
+            .map(str::trim)
+            .filter(|value| !value.is_empty())
     }
 
     /// Adds values that are not set yet. A variable of the process wins, even when it is empty; an empty value of the file
@@ -59,7 +61,10 @@ impl<const N: usize> From<[(&str, &str); N]> for Environment {
 /// Names only: values are secrets.
 impl fmt::Debug for Environment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_set().entries(self.variables.keys()).finish()
+        formatter
+            .debug_set()
+            .entries(self.variables.keys())
+            .finish()
     }
 }
 
@@ -105,8 +110,14 @@ mod tests {
 
     #[test]
     fn the_app_folder_is_found_in_order() {
-        let both = Environment::from([("AZURE_FUNCTIONS_AGENTS_APP_ROOT", "a"), ("AzureWebJobsScriptRoot", "b")]);
-        let host = Environment::from([("AZURE_FUNCTIONS_AGENTS_APP_ROOT", " "), ("AzureWebJobsScriptRoot", "b")]);
+        let both = Environment::from([
+            ("AZURE_FUNCTIONS_AGENTS_APP_ROOT", "a"),
+            ("AzureWebJobsScriptRoot", "b"),
+        ]);
+        let host = Environment::from([
+            ("AZURE_FUNCTIONS_AGENTS_APP_ROOT", " "),
+            ("AzureWebJobsScriptRoot", "b"),
+        ]);
         let cases = [
             (Some("given"), &both, "given"),
             (None, &both, "a"),
@@ -114,7 +125,10 @@ mod tests {
             (None, &Environment::default(), "."),
         ];
         for (asked_for, environment, expected) in cases {
-            assert_eq!(app_root(asked_for.map(Path::new), environment), Path::new(expected));
+            assert_eq!(
+                app_root(asked_for.map(Path::new), environment),
+                Path::new(expected)
+            );
         }
     }
 }

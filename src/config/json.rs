@@ -25,15 +25,16 @@ pub fn parse_json(source: &Arc<Source>, severity: Severity) -> Result<Node, Box<
         allow_comments: true,
         allow_trailing_commas: true,
     };
-    let parsed = parse_to_ast(&source.text, &CollectOptions::default(), &options).map_err(|error| {
-        let range = error.range();
-        Box::new(
-            Diagnostic::new(severity, Code::SyntaxInvalid, "this is not valid JSON")
-                .at(source, &(range.start..range.end))
-                .help(format!("{}", error.kind()))
-                .without_excerpt(),
-        )
-    })?;
+    let parsed =
+        parse_to_ast(&source.text, &CollectOptions::default(), &options).map_err(|error| {
+            let range = error.range();
+            Box::new(
+                Diagnostic::new(severity, Code::SyntaxInvalid, "this is not valid JSON")
+                    .at(source, &(range.start..range.end))
+                    .help(format!("{}", error.kind()))
+                    .without_excerpt(),
+            )
+        })?;
     Ok(parsed.value.map_or(
         Node {
             value: Value::Null,
@@ -82,7 +83,10 @@ mod tests {
 
     #[test]
     fn comments_and_trailing_commas_are_read_and_places_kept() {
-        let source = Source::new("host.json", "{\n  // version\n  \"version\": \"2.0\",\n  \"n\": [1, 2.5,],\n}");
+        let source = Source::new(
+            "host.json",
+            "{\n  // version\n  \"version\": \"2.0\",\n  \"n\": [1, 2.5,],\n}",
+        );
         let node = parse_json(&source, Severity::Error).unwrap();
         assert_eq!(node.get("version").and_then(Node::as_str), Some("2.0"));
         let list = node.get("n").unwrap();
@@ -96,7 +100,10 @@ mod tests {
 
     #[test]
     fn broken_json_is_placed_and_quotes_nothing() {
-        let source = Source::new("local.settings.json", "{\n  \"Values\": { \"KEY\" \"s3cret\" }\n}");
+        let source = Source::new(
+            "local.settings.json",
+            "{\n  \"Values\": { \"KEY\" \"s3cret\" }\n}",
+        );
         let problem = parse_json(&source, Severity::Error).unwrap_err();
         assert_eq!(problem.position().unwrap().line, 2);
         assert!(!super::super::render(&problem, false).contains("s3cret"));

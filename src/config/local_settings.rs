@@ -7,7 +7,11 @@ use super::{Code, Diagnostic, Diagnostics, Environment, Severity, Source, Value,
 const FILE: &str = "local.settings.json";
 
 /// Adds the `Values` of the file to an environment; those that the process has set keep their value.
-pub fn local_settings(root: &Path, mut environment: Environment, findings: &mut Diagnostics) -> Environment {
+pub fn local_settings(
+    root: &Path,
+    mut environment: Environment,
+    findings: &mut Diagnostics,
+) -> Environment {
     match values(root, findings) {
         Ok(values) => environment.fill_from(values),
         Err(finding) => findings.push(*finding),
@@ -15,7 +19,10 @@ pub fn local_settings(root: &Path, mut environment: Environment, findings: &mut 
     environment
 }
 
-fn values(root: &Path, findings: &mut Diagnostics) -> Result<Vec<(String, String)>, Box<Diagnostic>> {
+fn values(
+    root: &Path,
+    findings: &mut Diagnostics,
+) -> Result<Vec<(String, String)>, Box<Diagnostic>> {
     let Some(source) = Source::read(root, FILE, Severity::Error)? else {
         return Ok(Vec::new());
     };
@@ -23,12 +30,19 @@ fn values(root: &Path, findings: &mut Diagnostics) -> Result<Vec<(String, String
     let Some(values) = settings.get_any_case("Values") else {
         return Ok(Vec::new());
     };
-    if let Some(encrypted) = settings.get_any_case("IsEncrypted").filter(|node| node.value == Value::Bool(true)) {
+    if let Some(encrypted) = settings
+        .get_any_case("IsEncrypted")
+        .filter(|node| node.value == Value::Bool(true))
+    {
         findings.push(
-            Diagnostic::new(Severity::Warning, Code::SettingsEncrypted, "the values of this file are encrypted and are not read")
-                .at(&source, &encrypted.span)
-                .field("IsEncrypted")
-                .help("run `func settings decrypt`, or set the variables in the environment"),
+            Diagnostic::new(
+                Severity::Warning,
+                Code::SettingsEncrypted,
+                "the values of this file are encrypted and are not read",
+            )
+            .at(&source, &encrypted.span)
+            .field("IsEncrypted")
+            .help("run `func settings decrypt`, or set the variables in the environment"),
         );
         return Ok(Vec::new());
     }
@@ -45,7 +59,11 @@ fn values(root: &Path, findings: &mut Diagnostics) -> Result<Vec<(String, String
                 Diagnostic::new(
                     Severity::Warning,
                     Code::SettingIgnored,
-                    format!("`{}` is {}, and is not set", source.shown(&entry.key_span), entry.node.kind()),
+                    format!(
+                        "`{}` is {}, and is not set",
+                        source.shown(&entry.key_span),
+                        entry.node.kind()
+                    ),
                 )
                 .at(&source, &entry.key_span)
                 .field(format!("Values.{}", entry.key))
@@ -65,8 +83,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(FILE), text).unwrap();
         let mut findings = Diagnostics::default();
-        let environment = local_settings(folder.path(), Environment::from([("A", "process")]), &mut findings);
-        (environment, findings.iter().map(|finding| finding.code).collect())
+        let environment = local_settings(
+            folder.path(),
+            Environment::from([("A", "process")]),
+            &mut findings,
+        );
+        (
+            environment,
+            findings.iter().map(|finding| finding.code).collect(),
+        )
     }
 
     #[test]

@@ -20,7 +20,11 @@ pub fn render(diagnostic: &Diagnostic, color: bool) -> String {
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
-    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = if color {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
     renderer.render(&[group])
 }
 
@@ -37,7 +41,10 @@ fn place(diagnostic: &Diagnostic) -> Option<Element<'_>> {
     let file = diagnostic.file.as_deref()?;
     let origin = Origin::path(file);
     Some(match diagnostic.position() {
-        Some(position) => origin.line(position.line).char_column(position.column).into(),
+        Some(position) => origin
+            .line(position.line)
+            .char_column(position.column)
+            .into(),
         None => origin.into(),
     })
 }
@@ -71,10 +78,14 @@ mod tests {
     fn finding() -> Diagnostic {
         let source = Source::new("a.agent.md", "---\nname: A\ntimeout: soon\n---\n");
         let span = 21..25;
-        Diagnostic::new(Severity::Skip, Code::WrongType, "`timeout` must be a number")
-            .at(&source, &span)
-            .field("timeout")
-            .help("write a number")
+        Diagnostic::new(
+            Severity::Skip,
+            Code::WrongType,
+            "`timeout` must be a number",
+        )
+        .at(&source, &span)
+        .field("timeout")
+        .help("write a number")
     }
 
     #[test]
@@ -109,7 +120,11 @@ agent left out[A2F0203]: `timeout` must be a number
     fn json_has_every_member_always() {
         let mut findings = Diagnostics::default();
         findings.push(finding());
-        findings.push(Diagnostic::new(Severity::Note, Code::NothingServed, "nothing"));
+        findings.push(Diagnostic::new(
+            Severity::Note,
+            Code::NothingServed,
+            "nothing",
+        ));
         let expected = json!({
             "diagnostics": [
                 {

@@ -79,7 +79,12 @@ impl Decode for NonZeroU32 {
     fn decode(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let value = Self::new(u32::decode(node, reader)?);
         if value.is_none() {
-            reader.report(Code::OutOfRange, &node.span, "this number must be above zero", "write 1 or more");
+            reader.report(
+                Code::OutOfRange,
+                &node.span,
+                "this number must be above zero",
+                "write 1 or more",
+            );
         }
         value
     }
@@ -165,8 +170,15 @@ mod tests {
         let source = Source::new("f.yaml", text);
         let node = parse_yaml(&source, &(0..text.len()), Severity::Error).unwrap();
         let mut findings = Diagnostics::default();
-        let value = T::decode(&node, &mut Reader::new(&source, Severity::Error, &mut findings));
-        assert_eq!(value.is_none(), findings.iter().next().is_some(), "{text}: a refusal has a reason");
+        let value = T::decode(
+            &node,
+            &mut Reader::new(&source, Severity::Error, &mut findings),
+        );
+        assert_eq!(
+            value.is_none(),
+            findings.iter().next().is_some(),
+            "{text}: a refusal has a reason"
+        );
         value
     }
 
@@ -205,7 +217,13 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(read::<f64>(text), expected, "{text}");
         }
-        let whole = [("60", Some(60)), ("'7'", Some(7)), ("-1", None), ("1.5", None), ("true", None)];
+        let whole = [
+            ("60", Some(60)),
+            ("'7'", Some(7)),
+            ("-1", None),
+            ("1.5", None),
+            ("true", None),
+        ];
         for (text, expected) in whole {
             assert_eq!(read::<u32>(text), expected, "{text}");
         }

@@ -53,7 +53,11 @@ impl Source {
     ///
     /// # Errors
     /// A diagnostic of the given severity when the file cannot be read, is larger than [`MAX_FILE_BYTES`] or is not UTF-8.
-    pub fn read(root: &Path, file: &str, severity: Severity) -> Result<Option<Arc<Self>>, Box<Diagnostic>> {
+    pub fn read(
+        root: &Path,
+        file: &str,
+        severity: Severity,
+    ) -> Result<Option<Arc<Self>>, Box<Diagnostic>> {
         let unreadable = |message: String, help: &str| {
             Box::new(
                 Diagnostic::new(severity, Code::FileUnreadable, message)
@@ -162,7 +166,10 @@ mod tests {
         assert!(read("absent").unwrap().is_none());
         for name in ["large", "binary"] {
             let problem = read(name).unwrap_err();
-            assert_eq!((problem.severity, problem.code), (Severity::Skip, Code::FileUnreadable));
+            assert_eq!(
+                (problem.severity, problem.code),
+                (Severity::Skip, Code::FileUnreadable)
+            );
         }
     }
 }

@@ -71,13 +71,21 @@ pub fn substitute_body<'v>(body: &str, lookup: &dyn Fn(&str) -> Option<&'v str>)
 }
 
 /// Substitutes in every string of a tree, keys aside, and lists the placeholders that were left.
-pub fn substitute_node<'v>(node: &mut Node, lookup: &dyn Fn(&str) -> Option<&'v str>) -> Vec<Unresolved> {
+pub fn substitute_node<'v>(
+    node: &mut Node,
+    lookup: &dyn Fn(&str) -> Option<&'v str>,
+) -> Vec<Unresolved> {
     let mut unresolved = Vec::new();
     walk(node, "", lookup, &mut unresolved);
     unresolved
 }
 
-fn walk<'v>(node: &mut Node, path: &str, lookup: &dyn Fn(&str) -> Option<&'v str>, left: &mut Vec<Unresolved>) {
+fn walk<'v>(
+    node: &mut Node,
+    path: &str,
+    lookup: &dyn Fn(&str) -> Option<&'v str>,
+    left: &mut Vec<Unresolved>,
+) {
     let step = |name: &str| {
         if path.is_empty() {
             name.to_owned()
@@ -122,7 +130,9 @@ fn dollar(text: &str) -> Option<(usize, &str)> {
 fn percent(text: &str) -> Option<(usize, &str)> {
     let after = text.strip_prefix('%')?;
     let name = name_at_start(after)?;
-    after[name.len()..].starts_with('%').then_some((name.len() + 2, name))
+    after[name.len()..]
+        .starts_with('%')
+        .then_some((name.len() + 2, name))
 }
 
 /// A letter or underscore, then letters, digits and underscores, all ASCII, as many as there are.
@@ -130,7 +140,8 @@ fn name_at_start(text: &str) -> Option<&str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
     let name = &text[..end];
-    name.starts_with(|c: char| !c.is_ascii_digit()).then_some(name)
+    name.starts_with(|c: char| !c.is_ascii_digit())
+        .then_some(name)
 }
 
 /// Splits a text at `$$NAME` first and, in what remains, at `%%NAME%%`.
@@ -318,7 +329,10 @@ mod tests {
         };
         assert_eq!(items[0].as_str(), Some("alpha"));
         assert_eq!(left.len(), 1);
-        assert_eq!((left[0].field.as_str(), left[0].name.as_str()), ("$A.1.b", "UNSET"));
+        assert_eq!(
+            (left[0].field.as_str(), left[0].name.as_str()),
+            ("$A.1.b", "UNSET")
+        );
         assert_eq!(&source.text[left[0].span.clone()], "$UNSET");
     }
 }

@@ -19,7 +19,11 @@ const MAX_NODES: usize = 20_000;
 /// # Errors
 /// A diagnostic of the given severity for text that is not YAML, for a repeated key, for more than one document, for a
 /// value nested deeper than 32 levels and for more than 20,000 values, those that aliases repeat included.
-pub fn parse_yaml(source: &Arc<Source>, span: &Span, severity: Severity) -> Result<Node, Box<Diagnostic>> {
+pub fn parse_yaml(
+    source: &Arc<Source>,
+    span: &Span,
+    severity: Severity,
+) -> Result<Node, Box<Diagnostic>> {
     let text = &source.text[span.clone()];
     let offsets = Offsets::new(text, span.start);
     let mut builder = Builder {
@@ -52,7 +56,8 @@ struct Offsets {
 
 impl Offsets {
     fn new(text: &str, start: usize) -> Self {
-        let by_character = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
+        let by_character =
+            (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
         Self {
             start,
             length: text.len(),
@@ -89,7 +94,10 @@ impl<'a> Builder<'a> {
             let (event, span) = self.next()?;
             match event {
                 Event::StreamEnd => break,
-                Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing => {}
+                Event::StreamStart
+                | Event::DocumentStart(_)
+                | Event::DocumentEnd
+                | Event::Nothing => {}
                 _ if root.is_some() => {
                     return Err(Fault {
                         span: self.offsets.span(span),
@@ -135,7 +143,9 @@ impl<'a> Builder<'a> {
         }
         let (value, anchor) = match event {
             Event::Alias(anchor) => return self.alias(anchor, place),
-            Event::Scalar(text, style, anchor, tag) => (scalar(text, style, tag.as_ref(), &place)?, anchor),
+            Event::Scalar(text, style, anchor, tag) => {
+                (scalar(text, style, tag.as_ref(), &place)?, anchor)
+            }
             Event::SequenceStart(anchor, _) => (Value::List(self.list(depth)?), anchor),
             Event::MappingStart(anchor, _) => (Value::Map(self.map(depth)?), anchor),
             _ => (Value::Null, 0),
@@ -209,7 +219,9 @@ impl<'a> Builder<'a> {
     fn spend(&mut self, nodes: usize, span: &Span) -> Result<(), Fault> {
         self.left = self.left.checked_sub(nodes).ok_or_else(|| Fault {
             span: span.clone(),
-            message: format!("this file holds more than {MAX_NODES} values, those that aliases repeat included"),
+            message: format!(
+                "this file holds more than {MAX_NODES} values, those that aliases repeat included"
+            ),
             help: "shorten it, and use fewer aliases",
         })?;
         Ok(())
@@ -290,7 +302,12 @@ mod tests {
     #[test]
     fn places_are_byte_ranges_of_the_whole_source() {
         let source = Source::new("f", "---\nnäme: é\nlist:\n  - a\n  - bc\n---\nbody");
-        let node = parse_yaml(&source, &(4..source.text.find("---\nbody").unwrap()), Severity::Error).unwrap();
+        let node = parse_yaml(
+            &source,
+            &(4..source.text.find("---\nbody").unwrap()),
+            Severity::Error,
+        )
+        .unwrap();
         let entries = node.entries().unwrap();
         assert_eq!(&source.text[entries[0].key_span.clone()], "näme");
         assert_eq!(&source.text[entries[0].node.span.clone()], "é");
@@ -308,14 +325,22 @@ mod tests {
             bomb.push_str(&format!("a{level}: &a{level} [{uses}]\n"));
         }
         let problem = parse(&bomb).unwrap_err();
-        assert!(problem.message.contains("20000 values"), "{}", problem.message);
+        assert!(
+            problem.message.contains("20000 values"),
+            "{}",
+            problem.message
+        );
     }
 
     #[test]
     fn depth_is_bounded() {
         assert!(parse(&"- ".repeat(30)).is_ok());
         let problem = parse(&"- ".repeat(40)).unwrap_err();
-        assert!(problem.message.contains("deeper than 32"), "{}", problem.message);
+        assert!(
+            problem.message.contains("deeper than 32"),
+            "{}",
+            problem.message
+        );
         for deep in ["- ", "[", "{a: ", "? "] {
             assert!(parse(&deep.repeat(100_000)).is_err(), "{deep}");
         }
@@ -333,7 +358,11 @@ mod tests {
         for (text, message, line) in cases {
             let problem = parse(text).unwrap_err();
             assert_eq!(problem.code, Code::SyntaxInvalid);
-            assert!(problem.message.contains(message), "{text:?}: {}", problem.message);
+            assert!(
+                problem.message.contains(message),
+                "{text:?}: {}",
+                problem.message
+            );
             assert_eq!(problem.position().unwrap().line, line, "{text:?}");
         }
     }
