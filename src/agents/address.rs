@@ -7,7 +7,7 @@ const MAX_LENGTH: usize = 2048;
 
 /// A rule that an address breaks, and the remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fault {
+pub(super) struct Fault {
     /// What is wrong.
     pub message: &'static str,
     /// What to do.
@@ -60,7 +60,7 @@ const FRAGMENT: Fault = fault(
 ///
 /// # Errors
 /// Every rule that it breaks.
-pub fn parse(text: &str) -> Result<Url, Vec<Fault>> {
+pub(super) fn parse(text: &str) -> Result<Url, Vec<Fault>> {
     if text.len() > MAX_LENGTH {
         return Err(vec![LENGTH]);
     }

@@ -23,7 +23,7 @@ pub(super) struct AgentFile {
 
 impl AgentFile {
     /// Reads a file. `None` when the agent has to be left out (or worse); the findings say why.
-    pub fn read(
+    pub(super) fn read(
         root: &Path,
         file: &str,
         environment: &Environment,
@@ -53,12 +53,12 @@ impl AgentFile {
     }
 
     /// The file, relative to the app folder.
-    pub fn file(&self) -> &str {
+    pub(super) fn file(&self) -> &str {
         &self.document.source.file
     }
 
     /// The endpoints when they are chosen one by one.
-    pub fn endpoints(&self) -> Option<&EndpointFields> {
+    pub(super) fn endpoints(&self) -> Option<&EndpointFields> {
         match &self.fields.builtin_endpoints {
             Some(Endpoints::Chosen(fields)) => Some(fields),
             Some(Endpoints::Switch(_)) | None => None,
@@ -66,12 +66,12 @@ impl AgentFile {
     }
 
     /// The A2A endpoint.
-    pub fn a2a(&self) -> Option<&Spanned<A2aFields>> {
+    pub(super) fn a2a(&self) -> Option<&Spanned<A2aFields>> {
         self.endpoints()?.a2a.as_ref()
     }
 
     /// Whether an endpoint other than A2A is on.
-    pub fn has_classic_endpoint(&self) -> bool {
+    pub(super) fn has_classic_endpoint(&self) -> bool {
         match &self.fields.builtin_endpoints {
             Some(Endpoints::Switch(on)) => *on,
             Some(Endpoints::Chosen(fields)) => {
@@ -82,7 +82,7 @@ impl AgentFile {
     }
 
     /// The slugs that this agent refers to, with the field and place of each: subagents, and those of its workflows.
-    pub fn references(&self) -> impl Iterator<Item = (&'static str, &str, &Span)> {
+    pub(super) fn references(&self) -> impl Iterator<Item = (&'static str, &str, &Span)> {
         let of_workflows = self
             .fields
             .workflows
@@ -104,7 +104,7 @@ impl AgentFile {
     }
 
     /// A finding about a field of the front matter.
-    pub fn finding(
+    pub(super) fn finding(
         &self,
         severity: Severity,
         code: Code,
@@ -116,7 +116,7 @@ impl AgentFile {
     }
 
     /// Where the agent begins, for findings about something that is not written.
-    pub fn start(&self) -> Span {
+    pub(super) fn start(&self) -> Span {
         let start = self.document.root.span.start;
         start..start
     }

@@ -32,7 +32,7 @@ pub(super) struct AppSettings {
 
 impl AppSettings {
     /// Reads the file, if there is one. `None` when the app must not start; the findings say why.
-    pub fn read(
+    pub(super) fn read(
         root: &Path,
         environment: &Environment,
         findings: &mut Diagnostics,

@@ -14,7 +14,7 @@ const MAX_AGENTS: usize = 256;
 ///
 /// # Errors
 /// The folder cannot be listed, or holds too many agents.
-pub fn discover(root: &Path) -> Result<Vec<String>, Box<Diagnostic>> {
+pub(super) fn discover(root: &Path) -> Result<Vec<String>, Box<Diagnostic>> {
     let mut files = agent_files(root, None).map_err(|error| {
         Box::new(
             Diagnostic::new(
@@ -57,7 +57,7 @@ pub fn discover(root: &Path) -> Result<Vec<String>, Box<Diagnostic>> {
 }
 
 /// The first of two spellings of a folder that exists.
-pub fn either_spelling(root: &Path, spellings: [&'static str; 2]) -> Option<&'static str> {
+pub(super) fn either_spelling(root: &Path, spellings: [&'static str; 2]) -> Option<&'static str> {
     spellings.into_iter().find(|name| root.join(name).is_dir())
 }
 

@@ -20,7 +20,7 @@ pub(super) const URL_FIELD: &str = "builtin_endpoints.a2a.url";
 
 impl Document {
     /// Parses a part of a source; `substituted` decides, seeing the tree, whether variables are replaced in it.
-    pub fn parse(
+    pub(super) fn parse(
         source: Arc<Source>,
         span: &Span,
         severity: Severity,
@@ -45,7 +45,7 @@ impl Document {
     }
 
     /// A finding about a field of this text.
-    pub fn finding(
+    pub(super) fn finding(
         &self,
         severity: Severity,
         code: Code,
@@ -60,7 +60,7 @@ impl Document {
 
     /// One finding for each placeholder that was left. Prose may hold words that only look like variables; an address with
     /// one would be published broken.
-    pub fn unresolved(&self) -> impl Iterator<Item = Diagnostic> + '_ {
+    pub(super) fn unresolved(&self) -> impl Iterator<Item = Diagnostic> + '_ {
         self.unresolved
             .iter()
             .filter(|left| !is_prose(&left.field))

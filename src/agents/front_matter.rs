@@ -6,7 +6,7 @@ use crate::config::{Code, Diagnostic, Severity, Source, Span};
 
 /// Where the settings and the prompt are in the text.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Parts {
+pub(super) struct Parts {
     /// The YAML between the fences.
     pub settings: Span,
     /// All that follows, without white space at its ends.
@@ -18,7 +18,7 @@ pub struct Parts {
 /// # Errors
 /// No front matter, or one that never ends, leaves the agent out with the given severity. Settings that would be lost only
 /// because something stands before the first fence stop the app.
-pub fn split(source: &Arc<Source>, severity: Severity) -> Result<Parts, Box<Diagnostic>> {
+pub(super) fn split(source: &Arc<Source>, severity: Severity) -> Result<Parts, Box<Diagnostic>> {
     let fault = |severity, code, span: Span, message: &str, help: &str| {
         Err(Box::new(
             Diagnostic::new(severity, code, message)

@@ -26,7 +26,7 @@ pub(super) struct Inventory {
 
 impl Inventory {
     /// Looks through the folder.
-    pub fn read(root: &Path, findings: &mut Diagnostics) -> Self {
+    pub(super) fn read(root: &Path, findings: &mut Diagnostics) -> Self {
         Self {
             mcp_servers: mcp_servers(root, findings),
             skills: skills(root, findings),

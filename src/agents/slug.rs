@@ -1,7 +1,7 @@
 //! From the name of an agent file to its slug: the segment of its routes and its identity.
 
 /// The slug of a file name. Letter case is kept and repeated underscores stay, as existing folders expect.
-pub fn slug(file_name: &str) -> String {
+pub(super) fn slug(file_name: &str) -> String {
     let lower = file_name.to_lowercase();
     if is_bare(&lower) {
         return "main".to_owned();
@@ -28,14 +28,14 @@ pub fn slug(file_name: &str) -> String {
 }
 
 /// Whether a name in a folder is that of an agent file.
-pub fn is_agent_file(file_name: &str) -> bool {
+pub(super) fn is_agent_file(file_name: &str) -> bool {
     let lower = file_name.to_lowercase();
     let named = lower.ends_with(".agent.md") || lower.ends_with(".claude.md");
     !file_name.starts_with('.') && (is_bare(&lower) || named)
 }
 
 /// Whether the file is the app's main agent: `agent.md`, `CLAUDE.md`, `main.agent.md` or `main.claude.md` in any case.
-pub fn is_main(file_name: &str) -> bool {
+pub(super) fn is_main(file_name: &str) -> bool {
     let lower = file_name.to_lowercase();
     is_bare(&lower) || matches!(lower.as_str(), "main.agent.md" | "main.claude.md")
 }

@@ -17,7 +17,7 @@ pub(super) struct TokenLimits {
 
 impl TokenLimits {
     /// The limits as written in one place.
-    pub fn of(authored: &Authored<AgentConfiguration>) -> Self {
+    pub(super) fn of(authored: &Authored<AgentConfiguration>) -> Self {
         Self {
             output: authored.part(|configuration| configuration.max_output_tokens.clone()),
             context: authored.part(|configuration| {
@@ -31,7 +31,7 @@ impl TokenLimits {
     }
 
     /// The largest reply of an agent, its own limits laid over those of the app.
-    pub fn max_output(&self, agent: &AgentFile, findings: &mut Diagnostics) -> Option<u32> {
+    pub(super) fn max_output(&self, agent: &AgentFile, findings: &mut Diagnostics) -> Option<u32> {
         const FIELD: &str = "agent_configuration";
         let own = Self::of(&agent.fields.agent_configuration);
         let output = over(&own.output, &self.output);

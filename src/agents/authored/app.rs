@@ -8,7 +8,7 @@ use crate::config::{Authored, Decode, Node, Reader, Spanned, Value, record};
 record! {
     /// `agents.config.yaml`: what holds for all agents of the folder.
     #[derive(Default)]
-    pub struct AppFields {
+    pub(crate) struct AppFields {
         /// The model of agents that name none. Falls back to `AZURE_FUNCTIONS_AGENTS_MODEL`, then the provider's own.
         pub model: Option<String>,
         /// Seconds that one turn may take. Falls back to `AZURE_FUNCTIONS_AGENTS_TIMEOUT_SECONDS`.
@@ -32,7 +32,7 @@ record! {
 record! {
     /// Tools that the runtime brings.
     #[derive(Default)]
-    pub struct AppSystemTools {
+    pub(crate) struct AppSystemTools {
         /// The code interpreter. Not served by this version.
         pub dynamic_sessions_code_interpreter: Option<Sandbox>,
         /// The `web_request` tool. Not offered by this version.
@@ -43,7 +43,7 @@ record! {
 
 record! {
     /// The code interpreter.
-    pub struct Sandbox {
+    pub(crate) struct Sandbox {
         /// The endpoint of the session pool.
         pub endpoint: String,
         /// The client id of a user-assigned identity.
@@ -54,7 +54,7 @@ record! {
 /// The `web_request` tool: on, off, or on with settings.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
-pub enum WebRequest {
+pub(crate) enum WebRequest {
     /// On with defaults, or off.
     Switch(bool),
     /// On with settings.
@@ -63,7 +63,7 @@ pub enum WebRequest {
 
 record! {
     /// Settings of the `web_request` tool.
-    pub struct WebRequestSettings {
+    pub(crate) struct WebRequestSettings {
         /// Hosts that may be called; left out, all public ones may.
         pub allowed_hosts: Option<Vec<String>>,
         /// Whether only https is allowed.

@@ -7,7 +7,7 @@ use crate::config::{Decode, Node, Reader, Spanned, Value, record};
 /// All of a kind, none, or all but some.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
-pub enum Selection {
+pub(crate) enum Selection {
     /// All or none.
     Switch(bool),
     /// All but some.
@@ -16,7 +16,7 @@ pub enum Selection {
 
 record! {
     /// Names that are left out.
-    pub struct Exclusion {
+    pub(crate) struct Exclusion {
         /// The names.
         pub exclude: Option<Vec<Spanned<String>>>,
     }
@@ -24,7 +24,7 @@ record! {
 
 impl Selection {
     /// Whether a name is left out.
-    pub fn leaves_out(&self, name: &str) -> bool {
+    pub(crate) fn leaves_out(&self, name: &str) -> bool {
         match self {
             Self::Switch(on) => !on,
             Self::Except(_) => self
@@ -35,7 +35,7 @@ impl Selection {
     }
 
     /// The names that are left out one by one.
-    pub fn excluded(&self) -> &[Spanned<String>] {
+    pub(crate) fn excluded(&self) -> &[Spanned<String>] {
         match self {
             Self::Switch(_) => &[],
             Self::Except(exclusion) => exclusion.exclude.as_deref().unwrap_or_default(),
@@ -55,11 +55,11 @@ impl Decode for Selection {
 /// A switch that is on unless it clearly says off: existing folders may hold anything here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[schemars(transparent, inline)]
-pub struct Lenient(pub bool);
+pub(crate) struct Lenient(pub bool);
 
 impl Lenient {
     /// What a node that may be missing says.
-    pub fn of(node: Option<&Node>) -> Self {
+    pub(crate) fn of(node: Option<&Node>) -> Self {
         let off = match node.map(|node| &node.value) {
             Some(Value::Bool(on)) => !on,
             Some(Value::String(text)) => {

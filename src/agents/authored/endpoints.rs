@@ -8,7 +8,7 @@ use crate::config::{Authored, Code, Decode, Node, Reader, Spanned, Text, Value, 
 /// The endpoints of an agent.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
-pub enum Endpoints {
+pub(crate) enum Endpoints {
     /// `true` is `debug_chat_ui`, `chat_api` and `mcp`, never `a2a`; `false` is none.
     Switch(bool),
     /// The endpoints one by one.
@@ -17,7 +17,7 @@ pub enum Endpoints {
 
 record! {
     /// The endpoints one by one.
-    pub struct EndpointFields {
+    pub(crate) struct EndpointFields {
         /// The debug chat page. Not served by this program.
         #[schemars(extend("default" = false))]
         pub debug_chat_ui: Option<bool>,
@@ -37,7 +37,7 @@ record! {
 
 record! {
     /// The A2A endpoint.
-    pub struct A2aFields {
+    pub(crate) struct A2aFields {
         /// The profile.
         #[schemars(extend("default" = "simple"))]
         pub mode: Option<Mode>,
@@ -58,7 +58,7 @@ record! {
 /// The profile of an A2A endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
-pub enum Mode {
+pub(crate) enum Mode {
     /// One direct message for each request.
     Simple,
 }
@@ -101,7 +101,7 @@ impl Decode for ContextPolicy {
 /// Who may call: a mode, or a mode with settings.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
-pub enum AuthField {
+pub(crate) enum AuthField {
     /// The mode alone.
     Mode(AuthMode),
     /// The mode with its settings.
@@ -110,7 +110,7 @@ pub enum AuthField {
 
 record! {
     /// A mode with its settings.
-    pub struct AuthSettings {
+    pub(crate) struct AuthSettings {
         /// The mode.
         #[schemars(extend("default" = "function"))]
         pub mode: Option<AuthMode>,
@@ -121,7 +121,7 @@ record! {
 
 record! {
     /// Settings of the `entra` mode.
-    pub struct EntraSettings {
+    pub(crate) struct EntraSettings {
         /// The tenant that tokens must come from.
         pub tenant_id: Option<String>,
         /// Audiences that are accepted, compared exactly.

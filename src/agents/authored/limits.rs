@@ -6,7 +6,7 @@ use crate::config::{Authored, Spanned, record};
 
 record! {
     /// Token limits of an agent.
-    pub struct AgentConfiguration {
+    pub(crate) struct AgentConfiguration {
         /// The most tokens of one reply.
         #[schemars(with = "Option<NonZeroU32>")]
         pub max_output_tokens: Authored<Spanned<NonZeroU32>>,
@@ -18,7 +18,7 @@ record! {
 
 record! {
     /// Settings of the agent framework.
-    pub struct AgentFramework {
+    pub(crate) struct AgentFramework {
         /// History compaction. Not applied by this version.
         #[schemars(with = "Option<Compaction>")]
         pub compaction: Authored<Compaction>,
@@ -27,7 +27,7 @@ record! {
 
 record! {
     /// History compaction.
-    pub struct Compaction {
+    pub(crate) struct Compaction {
         /// The size of the model's context window; needs a smaller `max_output_tokens`.
         #[schemars(with = "Option<NonZeroU32>")]
         pub max_context_window_tokens: Authored<Spanned<NonZeroU32>>,
@@ -36,7 +36,7 @@ record! {
 
 record! {
     /// Limits of the app. Only in this program: the Python runtime refuses the field.
-    pub struct LimitFields {
+    pub(crate) struct LimitFields {
         /// Turns of one agent that one process runs at a time.
         #[schemars(range(min = 1, max = 10_000), extend("default" = 32))]
         pub executions_per_agent: Option<Spanned<u32>>,

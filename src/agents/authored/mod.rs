@@ -9,14 +9,14 @@ mod limits;
 
 use crate::config::{Authored, FreeForm, Spanned, Text, record};
 
-pub use app::{AppFields, WebRequest};
-pub use choices::{Exclusion, Lenient, Selection};
-pub use endpoints::{A2aFields, AuthField, EndpointFields, Endpoints};
-pub use limits::{AgentConfiguration, LimitFields};
+pub(super) use app::{AppFields, WebRequest};
+pub(super) use choices::{Exclusion, Lenient, Selection};
+pub(super) use endpoints::{A2aFields, AuthField, EndpointFields, Endpoints};
+pub(super) use limits::{AgentConfiguration, LimitFields};
 
 record! {
     /// The front matter of an agent file.
-    pub struct FrontMatter {
+    pub(super) struct FrontMatter {
         /// Display name, and the name on the agent card. The slug comes from the file name, not from here.
         pub name: Text,
         /// What the agent does; also the description on the agent card.
@@ -68,7 +68,7 @@ record! {
 
 record! {
     /// A trigger.
-    pub struct Trigger {
+    pub(super) struct Trigger {
         /// The kind of trigger, such as `timer_trigger`.
         pub r#type: Text,
         /// Settings of the trigger.
@@ -78,7 +78,7 @@ record! {
 
 record! {
     /// Opt-outs of tools that the runtime brings.
-    pub struct SystemTools {
+    pub(super) struct SystemTools {
         /// `false` takes the code interpreter away.
         pub dynamic_sessions_code_interpreter: Option<bool>,
         /// `false` takes the `web_request` tool away.
@@ -88,7 +88,7 @@ record! {
 
 record! {
     /// An agent to which work may be delegated.
-    pub struct Subagent {
+    pub(super) struct Subagent {
         /// Its slug.
         pub agent: Spanned<Text>,
         /// When to delegate; falls back to the description of that agent.
@@ -98,7 +98,7 @@ record! {
 
 record! {
     /// Dynamic workflows.
-    pub struct Workflows {
+    pub(super) struct Workflows {
         /// Whether they are on.
         #[schemars(extend("default" = false))]
         pub enabled: Option<Spanned<bool>>,
