@@ -17,11 +17,7 @@ pub(super) struct Fault {
 }
 
 const fn fault(message: &'static str, help: &'static str) -> Fault {
-    Fault {
-        message,
-        help,
-        secret: false,
-    }
+    Fault { message, help, secret: false }
 }
 
 const LENGTH: Fault = fault("the address is longer than 2048 bytes", "shorten it");
@@ -37,10 +33,8 @@ const SCHEME: Fault = fault(
     "the address must begin with `https://`; `http://` is allowed on a loopback host only",
     "use https, or `http://localhost:7071/…` for a local run",
 );
-const HOST: Fault = fault(
-    "the host of the address is not a host name",
-    "check the host, and that every variable in it is set",
-);
+const HOST: Fault =
+    fault("the host of the address is not a host name", "check the host, and that every variable in it is set");
 const CREDENTIALS: Fault = Fault {
     message: "the address holds a user name or a password, and the card would publish it",
     help: "remove everything between `//` and `@`; callers authenticate as `http_auth` says",
@@ -51,10 +45,7 @@ const QUERY: Fault = Fault {
     help: "remove the `?` and what follows; a key does not belong on the card",
     secret: true,
 };
-const FRAGMENT: Fault = fault(
-    "the address has a fragment",
-    "remove the `#` and what follows",
-);
+const FRAGMENT: Fault = fault("the address has a fragment", "remove the `#` and what follows");
 
 /// Parses an address that the card will publish as it stands. Any path is accepted: gateways rewrite paths.
 ///
@@ -74,10 +65,7 @@ pub(super) fn parse(text: &str) -> Result<Url, Vec<Fault>> {
     let Ok(url) = Url::parse(text) else {
         return Err(vec![NOT_ABSOLUTE]);
     };
-    let authority = after_scheme
-        .split(['/', '?', '#'])
-        .next()
-        .unwrap_or_default();
+    let authority = after_scheme.split(['/', '?', '#']).next().unwrap_or_default();
     let rules = [
         (scheme_is_allowed(&url), SCHEME),
         (host_is_plain(&url), HOST),
@@ -85,15 +73,8 @@ pub(super) fn parse(text: &str) -> Result<Url, Vec<Fault>> {
         (url.query().is_none(), QUERY),
         (url.fragment().is_none(), FRAGMENT),
     ];
-    let broken: Vec<_> = rules
-        .into_iter()
-        .filter_map(|(holds, fault)| (!holds).then_some(fault))
-        .collect();
-    if broken.is_empty() {
-        Ok(url)
-    } else {
-        Err(broken)
-    }
+    let broken: Vec<_> = rules.into_iter().filter_map(|(holds, fault)| (!holds).then_some(fault)).collect();
+    if broken.is_empty() { Ok(url) } else { Err(broken) }
 }
 
 fn scheme_is_allowed(url: &Url) -> bool {
@@ -112,9 +93,7 @@ fn scheme_is_allowed(url: &Url) -> bool {
 /// The parser accepts signs in a host that no name has, such as the `$` of a variable that is not set.
 fn host_is_plain(url: &Url) -> bool {
     match url.host() {
-        Some(Host::Domain(name)) => name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_')),
+        Some(Host::Domain(name)) => name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_')),
         Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
         None => false,
     }
@@ -159,10 +138,7 @@ mod tests {
             ("https://example.com/a2a?token=x", &[QUERY]),
             ("https://example.com/a2a?", &[QUERY]),
             ("https://example.com/a2a#top", &[FRAGMENT]),
-            (
-                "http://u@example.com/?q#f",
-                &[SCHEME, CREDENTIALS, QUERY, FRAGMENT],
-            ),
+            ("http://u@example.com/?q#f", &[SCHEME, CREDENTIALS, QUERY, FRAGMENT]),
             ("https://$HOST/a2a", &[HOST]),
             ("/agents/main/a2a", &[NOT_ABSOLUTE]),
             ("https:example.com/a2a", &[NOT_ABSOLUTE]),

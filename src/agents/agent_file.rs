@@ -7,8 +7,7 @@ use super::document::Document;
 use super::front_matter;
 use super::slug::{is_main, slug};
 use crate::config::{
-    Code, Decode, Diagnostic, Diagnostics, Environment, Reader, Severity, Source, Span, Spanned,
-    substitute_body,
+    Code, Decode, Diagnostic, Diagnostics, Environment, Reader, Severity, Source, Span, Spanned, substitute_body,
 };
 
 /// An agent file whose shape is right.
@@ -23,12 +22,7 @@ pub(super) struct AgentFile {
 
 impl AgentFile {
     /// Reads a file. `None` when the agent has to be left out (or worse); the findings say why.
-    pub(super) fn read(
-        root: &Path,
-        file: &str,
-        environment: &Environment,
-        findings: &mut Diagnostics,
-    ) -> Option<Self> {
+    pub(super) fn read(root: &Path, file: &str, environment: &Environment, findings: &mut Diagnostics) -> Option<Self> {
         let parsed = parse(root, file, environment);
         let (document, instructions) = match parsed {
             Ok(parsed) => parsed?,
@@ -43,13 +37,7 @@ impl AgentFile {
         let mut reader = Reader::new(&document.source, Severity::Skip, findings);
         let fields = FrontMatter::decode(&document.root, &mut reader)?;
         let name = file.rsplit('/').next().unwrap_or(file);
-        Some(Self {
-            slug: slug(name),
-            is_main: is_main(name),
-            document,
-            fields,
-            instructions,
-        })
+        Some(Self { slug: slug(name), is_main: is_main(name), document, fields, instructions })
     }
 
     /// The file, relative to the app folder.
@@ -83,23 +71,12 @@ impl AgentFile {
 
     /// The slugs that this agent refers to, with the field and place of each: subagents, and those of its workflows.
     pub(super) fn references(&self) -> impl Iterator<Item = (&'static str, &str, &Span)> {
-        let of_workflows = self
-            .fields
-            .workflows
-            .as_ref()
-            .and_then(|workflows| workflows.subagents.as_ref());
-        let lists = [
-            ("subagents", self.fields.subagents.as_ref()),
-            ("workflows.subagents", of_workflows),
-        ];
+        let of_workflows = self.fields.workflows.as_ref().and_then(|workflows| workflows.subagents.as_ref());
+        let lists = [("subagents", self.fields.subagents.as_ref()), ("workflows.subagents", of_workflows)];
         lists.into_iter().flat_map(|(field, list)| {
-            list.into_iter().flatten().map(move |reference| {
-                (
-                    field,
-                    reference.agent.value.0.as_str(),
-                    &reference.agent.span,
-                )
-            })
+            list.into_iter()
+                .flatten()
+                .map(move |reference| (field, reference.agent.value.0.as_str(), &reference.agent.span))
         })
     }
 
@@ -122,32 +99,19 @@ impl AgentFile {
     }
 }
 
-fn parse(
-    root: &Path,
-    file: &str,
-    environment: &Environment,
-) -> Result<Option<(Document, String)>, Box<Diagnostic>> {
+fn parse(root: &Path, file: &str, environment: &Environment) -> Result<Option<(Document, String)>, Box<Diagnostic>> {
     // A file that has gone since the folder was listed is no agent.
     let Some(source) = Source::read(root, file, Severity::Skip)? else {
         return Ok(None);
     };
     let parts = front_matter::split(&source, Severity::Skip)?;
     let mut is_substituted = true;
-    let document = Document::parse(
-        source,
-        &parts.settings,
-        Severity::Skip,
-        environment,
-        |root| {
-            is_substituted = Lenient::of(root.get("substitute_variables")).0;
-            is_substituted
-        },
-    )?;
+    let document = Document::parse(source, &parts.settings, Severity::Skip, environment, |root| {
+        is_substituted = Lenient::of(root.get("substitute_variables")).0;
+        is_substituted
+    })?;
     let body = &document.source.text[parts.body];
-    let instructions = if is_substituted {
-        substitute_body(body, &|name| environment.get(name))
-    } else {
-        body.to_owned()
-    };
+    let instructions =
+        if is_substituted { substitute_body(body, &|name| environment.get(name)) } else { body.to_owned() };
     Ok(Some((document, instructions)))
 }

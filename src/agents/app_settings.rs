@@ -8,9 +8,7 @@ use super::document::Document;
 use super::resolve::{http_auth, timeout};
 use super::tokens::TokenLimits;
 use super::{HttpAuth, Limits};
-use crate::config::{
-    Code, Decode, Diagnostic, Diagnostics, Environment, Reader, Severity, Source, Spanned,
-};
+use crate::config::{Code, Decode, Diagnostic, Diagnostics, Environment, Reader, Severity, Source, Spanned};
 
 const FILE: &str = "agents.config.yaml";
 const MODEL_VARIABLE: &str = "AZURE_FUNCTIONS_AGENTS_MODEL";
@@ -32,19 +30,10 @@ pub(super) struct AppSettings {
 
 impl AppSettings {
     /// Reads the file, if there is one. `None` when the app must not start; the findings say why.
-    pub(super) fn read(
-        root: &Path,
-        environment: &Environment,
-        findings: &mut Diagnostics,
-    ) -> Option<Self> {
+    pub(super) fn read(root: &Path, environment: &Environment, findings: &mut Diagnostics) -> Option<Self> {
         match document(root, environment) {
             Ok(Some(document)) => Self::from_document(&document, environment, findings),
-            Ok(None) => Some(Self::resolve(
-                AppFields::default(),
-                None,
-                environment,
-                findings,
-            )),
+            Ok(None) => Some(Self::resolve(AppFields::default(), None, environment, findings)),
             Err(finding) => {
                 findings.push(*finding);
                 None
@@ -52,11 +41,7 @@ impl AppSettings {
         }
     }
 
-    fn from_document(
-        document: &Document,
-        environment: &Environment,
-        findings: &mut Diagnostics,
-    ) -> Option<Self> {
+    fn from_document(document: &Document, environment: &Environment, findings: &mut Diagnostics) -> Option<Self> {
         for finding in document.unresolved() {
             findings.push(finding);
         }
@@ -71,27 +56,17 @@ impl AppSettings {
         environment: &Environment,
         findings: &mut Diagnostics,
     ) -> Self {
-        let authored_timeout = fields
-            .timeout
-            .as_ref()
-            .zip(document)
-            .and_then(|(seconds, document)| timeout(document, seconds, findings));
-        let limits = fields
-            .limits
-            .as_ref()
-            .zip(document)
-            .map(|(limits, document)| resolve_limits(document, limits, findings));
-        let auth = fields
-            .http_auth
-            .as_ref()
-            .map(|field| http_auth(field, document, "http_auth", findings));
+        let authored_timeout =
+            fields.timeout.as_ref().zip(document).and_then(|(seconds, document)| timeout(document, seconds, findings));
+        let limits =
+            fields.limits.as_ref().zip(document).map(|(limits, document)| resolve_limits(document, limits, findings));
+        let auth = fields.http_auth.as_ref().map(|field| http_auth(field, document, "http_auth", findings));
         let tools = fields.system_tools.unwrap_or_default();
         Self {
-            model: fields.model.filter(|model| !model.is_empty()).or_else(|| {
-                environment
-                    .get_filled(MODEL_VARIABLE)
-                    .map(ToOwned::to_owned)
-            }),
+            model: fields
+                .model
+                .filter(|model| !model.is_empty())
+                .or_else(|| environment.get_filled(MODEL_VARIABLE).map(ToOwned::to_owned)),
             timeout: authored_timeout
                 .or_else(|| timeout_of_environment(environment, findings))
                 .unwrap_or(DEFAULT_TIMEOUT),
@@ -113,10 +88,7 @@ fn document(root: &Path, environment: &Environment) -> Result<Option<Document>, 
 }
 
 /// The variable counts when it is a usable number of seconds; the runtime ignores any other value, and so do we, aloud.
-fn timeout_of_environment(
-    environment: &Environment,
-    findings: &mut Diagnostics,
-) -> Option<Duration> {
+fn timeout_of_environment(environment: &Environment, findings: &mut Diagnostics) -> Option<Duration> {
     let text = environment.get_filled(TIMEOUT_VARIABLE)?;
     let seconds = text.parse().ok().and_then(super::resolve::seconds);
     if seconds.is_none() {
@@ -133,11 +105,7 @@ fn timeout_of_environment(
     seconds
 }
 
-fn resolve_limits(
-    document: &Document,
-    fields: &Spanned<LimitFields>,
-    findings: &mut Diagnostics,
-) -> Limits {
+fn resolve_limits(document: &Document, fields: &Spanned<LimitFields>, findings: &mut Diagnostics) -> Limits {
     const MAX_EXECUTIONS: u32 = 10_000;
     const MAX_DAYS: u32 = 3650;
     const DAY: u64 = 24 * 60 * 60;
@@ -151,41 +119,20 @@ fn resolve_limits(
         let message = format!("{} is outside its range", value.value);
         findings.push(
             document
-                .finding(
-                    Severity::Error,
-                    Code::OutOfRange,
-                    &value.span,
-                    &field,
-                    message,
-                )
+                .finding(Severity::Error, Code::OutOfRange, &value.span, &field, message)
                 .help(format!("write a number from 1 to {max}")),
         );
         None
     };
     let fields = &fields.value;
-    let per_agent = within(
-        &fields.executions_per_agent,
-        "executions_per_agent",
-        MAX_EXECUTIONS,
-    );
-    let global = within(
-        &fields.global_executions,
-        "global_executions",
-        MAX_EXECUTIONS,
-    );
-    let days = within(
-        &fields.context_retention_days,
-        "context_retention_days",
-        MAX_DAYS,
-    );
+    let per_agent = within(&fields.executions_per_agent, "executions_per_agent", MAX_EXECUTIONS);
+    let global = within(&fields.global_executions, "global_executions", MAX_EXECUTIONS);
+    let days = within(&fields.context_retention_days, "context_retention_days", MAX_DAYS);
     let defaults = Limits::default();
     Limits {
-        executions_per_agent: per_agent
-            .map_or(defaults.executions_per_agent, |count| count as usize),
+        executions_per_agent: per_agent.map_or(defaults.executions_per_agent, |count| count as usize),
         global_executions: global.map(|count| count as usize),
-        context_retention: days.map_or(defaults.context_retention, |days| {
-            Duration::from_secs(u64::from(days) * DAY)
-        }),
+        context_retention: days.map_or(defaults.context_retention, |days| Duration::from_secs(u64::from(days) * DAY)),
     }
 }
 

@@ -28,13 +28,9 @@ pub(super) fn discover(root: &Path) -> Result<Vec<String>, Box<Diagnostic>> {
     if let Some(folder) = either_spelling(root, ["agents", "Agents"]) {
         let listed = agent_files(&root.join(folder), Some(folder)).map_err(|error| {
             Box::new(
-                Diagnostic::new(
-                    Severity::Error,
-                    Code::FileUnreadable,
-                    format!("cannot list this folder: {error}"),
-                )
-                .in_file(folder)
-                .help("check its permissions"),
+                Diagnostic::new(Severity::Error, Code::FileUnreadable, format!("cannot list this folder: {error}"))
+                    .in_file(folder)
+                    .help("check its permissions"),
             )
         })?;
         files.extend(listed);
@@ -44,10 +40,7 @@ pub(super) fn discover(root: &Path) -> Result<Vec<String>, Box<Diagnostic>> {
             Diagnostic::new(
                 Severity::Error,
                 Code::TooManyAgents,
-                format!(
-                    "the folder holds {} agent files, more than {MAX_AGENTS}",
-                    files.len()
-                ),
+                format!("the folder holds {} agent files, more than {MAX_AGENTS}", files.len()),
             )
             .help("split it into several apps"),
         ));
@@ -102,13 +95,7 @@ mod tests {
         }
         assert_eq!(
             discover(root).unwrap(),
-            [
-                "CLAUDE.md",
-                "aaa.agent.md",
-                "agents/a.claude.md",
-                "agents/b.agent.md",
-                "zeta.agent.md"
-            ]
+            ["CLAUDE.md", "aaa.agent.md", "agents/a.claude.md", "agents/b.agent.md", "zeta.agent.md"]
         );
     }
 
@@ -118,10 +105,7 @@ mod tests {
         for index in 0..=MAX_AGENTS {
             fs::write(folder.path().join(format!("a{index}.agent.md")), "").unwrap();
         }
-        assert_eq!(
-            discover(folder.path()).unwrap_err().code,
-            Code::TooManyAgents
-        );
+        assert_eq!(discover(folder.path()).unwrap_err().code, Code::TooManyAgents);
     }
 
     #[test]

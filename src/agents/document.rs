@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::{
-    Code, Diagnostic, Environment, Node, Severity, Source, Span, Unresolved, Value, parse_yaml,
-    substitute_node,
+    Code, Diagnostic, Environment, Node, Severity, Source, Span, Unresolved, Value, parse_yaml, substitute_node,
 };
 
 /// A parsed settings text.
@@ -32,16 +31,9 @@ impl Document {
             // Empty settings are a mapping without fields, so that a report can name those that are missing.
             root.value = Value::Map(Vec::new());
         }
-        let unresolved = if substituted(&root) {
-            substitute_node(&mut root, &|name| environment.get(name))
-        } else {
-            Vec::new()
-        };
-        Ok(Self {
-            source,
-            root,
-            unresolved,
-        })
+        let unresolved =
+            if substituted(&root) { substitute_node(&mut root, &|name| environment.get(name)) } else { Vec::new() };
+        Ok(Self { source, root, unresolved })
     }
 
     /// A finding about a field of this text.
@@ -53,46 +45,23 @@ impl Document {
         field: &str,
         message: impl Into<String>,
     ) -> Diagnostic {
-        Diagnostic::new(severity, code, message)
-            .at(&self.source, span)
-            .field(field)
+        Diagnostic::new(severity, code, message).at(&self.source, span).field(field)
     }
 
     /// One finding for each placeholder that was left. Prose may hold words that only look like variables; an address with
     /// one would be published broken.
     pub(super) fn unresolved(&self) -> impl Iterator<Item = Diagnostic> + '_ {
-        self.unresolved
-            .iter()
-            .filter(|left| !is_prose(&left.field))
-            .map(|left| {
-                let severity = if left.field == URL_FIELD {
-                    Severity::Error
-                } else {
-                    Severity::Warning
-                };
-                let message = format!(
-                    "the variable `{}` is not set, so the placeholder stays as it stands",
-                    left.name
-                );
-                self.finding(
-                    severity,
-                    Code::VariableUnset,
-                    &left.span,
-                    &left.field,
-                    message,
-                )
-                .help(format!(
-                    "set `{0}`, or write `$${0}` if the text is meant literally",
-                    left.name
-                ))
-            })
+        self.unresolved.iter().filter(|left| !is_prose(&left.field)).map(|left| {
+            let severity = if left.field == URL_FIELD { Severity::Error } else { Severity::Warning };
+            let message = format!("the variable `{}` is not set, so the placeholder stays as it stands", left.name);
+            self.finding(severity, Code::VariableUnset, &left.span, &left.field, message)
+                .help(format!("set `{0}`, or write `$${0}` if the text is meant literally", left.name))
+        })
     }
 }
 
 fn is_prose(field: &str) -> bool {
     let whole = ["name", "description", "response_example"];
     let trees = ["metadata.", "input_schema.", "response_schema."];
-    whole.contains(&field)
-        || field.ends_with(".when")
-        || trees.iter().any(|tree| field.starts_with(tree))
+    whole.contains(&field) || field.ends_with(".when") || trees.iter().any(|tree| field.starts_with(tree))
 }

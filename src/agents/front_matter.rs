@@ -20,11 +20,7 @@ pub(super) struct Parts {
 /// because something stands before the first fence stop the app.
 pub(super) fn split(source: &Arc<Source>, severity: Severity) -> Result<Parts, Box<Diagnostic>> {
     let fault = |severity, code, span: Span, message: &str, help: &str| {
-        Err(Box::new(
-            Diagnostic::new(severity, code, message)
-                .at(source, &span)
-                .help(help),
-        ))
+        Err(Box::new(Diagnostic::new(severity, code, message).at(source, &span).help(help)))
     };
     let text = source.text.as_str();
     let mut fences = fences(text);
@@ -64,10 +60,7 @@ pub(super) fn split(source: &Arc<Source>, severity: Severity) -> Result<Parts, B
             "add a line `---` after the settings",
         );
     };
-    Ok(Parts {
-        settings: opening.end..closing.start,
-        body: trimmed(text, closing.end),
-    })
+    Ok(Parts { settings: opening.end..closing.start, body: trimmed(text, closing.end) })
 }
 
 /// The lines of dashes, each with its line end.
@@ -95,12 +88,7 @@ mod tests {
     fn parts(text: &str) -> Result<(String, String), (Code, Severity)> {
         let source = Source::new("a.agent.md", text);
         split(&source, Severity::Skip)
-            .map(|parts| {
-                (
-                    source.text[parts.settings].to_owned(),
-                    source.text[parts.body].to_owned(),
-                )
-            })
+            .map(|parts| (source.text[parts.settings].to_owned(), source.text[parts.body].to_owned()))
             .map_err(|finding| (finding.code, finding.severity))
     }
 
@@ -122,21 +110,9 @@ mod tests {
     #[test]
     fn c095_settings_never_vanish_silently() {
         let cases = [
-            (
-                "\n---\nname: A\n---\nx",
-                Code::FrontMatterLate,
-                Severity::Error,
-            ),
-            (
-                "\u{feff}\r\n---\r\nname: A\r\n---\r\nx",
-                Code::FrontMatterLate,
-                Severity::Error,
-            ),
-            (
-                "Hi\n---\nname: A\n---\nx",
-                Code::FrontMatterMissing,
-                Severity::Skip,
-            ),
+            ("\n---\nname: A\n---\nx", Code::FrontMatterLate, Severity::Error),
+            ("\u{feff}\r\n---\r\nname: A\r\n---\r\nx", Code::FrontMatterLate, Severity::Error),
+            ("Hi\n---\nname: A\n---\nx", Code::FrontMatterMissing, Severity::Skip),
             ("Hello", Code::FrontMatterMissing, Severity::Skip),
             ("", Code::FrontMatterMissing, Severity::Skip),
             ("---\nname: A\n", Code::FrontMatterUnclosed, Severity::Skip),

@@ -6,9 +6,7 @@ use std::path::Path;
 
 use super::discover::either_spelling;
 use super::front_matter;
-use crate::config::{
-    Code, Diagnostic, Diagnostics, Entry, Node, Severity, Source, Value, parse_json, parse_yaml,
-};
+use crate::config::{Code, Diagnostic, Diagnostics, Entry, Node, Severity, Source, Value, parse_json, parse_yaml};
 
 const MCP_FILE: &str = "mcp.json";
 const SKILL_FILE: &str = "SKILL.md";
@@ -58,9 +56,7 @@ fn mcp_servers(root: &Path, findings: &mut Diagnostics) -> BTreeSet<String> {
         }
     };
     let Some(servers) = node.get("servers").and_then(Node::entries) else {
-        findings.push(ignored(
-            "this file has no object `servers`, so it gives no MCP server",
-        ));
+        findings.push(ignored("this file has no object `servers`, so it gives no MCP server"));
         return BTreeSet::new();
     };
     let mut names = BTreeSet::new();
@@ -166,17 +162,11 @@ fn skill_name(root: &Path, file: &str) -> Result<Option<String>, Box<Diagnostic>
 
 fn is_skill_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    name.len() <= MAX_SKILL_NAME
-        && name
-            .split('-')
-            .all(|word| !word.is_empty() && word.chars().all(plain))
+    name.len() <= MAX_SKILL_NAME && name.split('-').all(|word| !word.is_empty() && word.chars().all(plain))
 }
 
 fn python_tools(root: &Path) -> BTreeSet<String> {
-    let entries = fs::read_dir(root.join("tools"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let entries = fs::read_dir(root.join("tools")).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| name.ends_with(".py") && !name.starts_with('_'))

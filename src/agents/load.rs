@@ -10,9 +10,7 @@ use super::document::URL_FIELD;
 use super::inventory::Inventory;
 use super::resolve::{refuse_entra, resolve};
 use super::{Agent, Catalog, relations, unserved};
-use crate::config::{
-    Code, Diagnostic, Diagnostics, Environment, Severity, local_settings, route_prefix,
-};
+use crate::config::{Code, Diagnostic, Diagnostics, Environment, Severity, local_settings, route_prefix};
 
 /// What came of loading a folder.
 #[derive(Debug)]
@@ -32,11 +30,7 @@ pub fn load(root: &Path, process: Environment) -> Loaded {
         Ok(files) => files,
         Err(finding) => {
             findings.push(*finding);
-            return Loaded {
-                catalog: None,
-                diagnostics: findings,
-                environment: process,
-            };
+            return Loaded { catalog: None, diagnostics: findings, environment: process };
         }
     };
     let environment = local_settings(root, process, &mut findings);
@@ -45,10 +39,8 @@ pub fn load(root: &Path, process: Environment) -> Loaded {
         String::new()
     });
     let app = AppSettings::read(root, &environment, &mut findings);
-    let agents: Vec<_> = files
-        .iter()
-        .filter_map(|file| AgentFile::read(root, file, &environment, &mut findings))
-        .collect();
+    let agents: Vec<_> =
+        files.iter().filter_map(|file| AgentFile::read(root, file, &environment, &mut findings)).collect();
     let inventory = Inventory::read(root, &mut findings);
     relations::check(&agents, &inventory, &mut findings);
     let catalog = app.map(|app| {
@@ -61,11 +53,7 @@ pub fn load(root: &Path, process: Environment) -> Loaded {
         check_served(&catalog, &agents, &mut findings);
         catalog
     });
-    Loaded {
-        catalog: catalog.filter(|_| !findings.stop_the_app()),
-        diagnostics: findings,
-        environment,
-    }
+    Loaded { catalog: catalog.filter(|_| !findings.stop_the_app()), diagnostics: findings, environment }
 }
 
 fn finish(
@@ -112,19 +100,10 @@ fn check_served(catalog: &Catalog, files: &[AgentFile], findings: &mut Diagnosti
         };
         let route = catalog.a2a_route(agent);
         if !a2a.path_is(&route) {
-            let message =
-                format!("the path of this address is not the route that is served, `{route}`");
+            let message = format!("the path of this address is not the route that is served, `{route}`");
             findings.push(
-                file.finding(
-                    Severity::Warning,
-                    Code::UrlPathDiffers,
-                    &fields.value.url.span,
-                    URL_FIELD,
-                    message,
-                )
-                .help(
-                    "fine behind a gateway that rewrites the path; otherwise correct the address",
-                ),
+                file.finding(Severity::Warning, Code::UrlPathDiffers, &fields.value.url.span, URL_FIELD, message)
+                    .help("fine behind a gateway that rewrites the path; otherwise correct the address"),
             );
         }
     }

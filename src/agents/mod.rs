@@ -159,11 +159,7 @@ impl Catalog {
     }
 
     fn agent_route(&self, agent: &Agent) -> String {
-        let separator = if self.route_prefix.is_empty() {
-            ""
-        } else {
-            "/"
-        };
+        let separator = if self.route_prefix.is_empty() { "" } else { "/" };
         format!("{separator}{}/agents/{}", self.route_prefix, agent.slug)
     }
 }

@@ -24,11 +24,7 @@ const UNSUPPORTED_TRIGGERS: [&str; 10] = [
 pub(super) fn check(files: &[AgentFile], inventory: &Inventory, findings: &mut Diagnostics) {
     check_slugs(files, findings);
     let slugs: HashSet<_> = files.iter().map(|file| file.slug.as_str()).collect();
-    let referenced: HashSet<_> = files
-        .iter()
-        .flat_map(AgentFile::references)
-        .map(|(_, slug, _)| slug)
-        .collect();
+    let referenced: HashSet<_> = files.iter().flat_map(AgentFile::references).map(|(_, slug, _)| slug).collect();
     for file in files {
         check_references(file, &slugs, inventory, findings);
         check_entry_point(file, &referenced, findings);
@@ -39,16 +35,10 @@ pub(super) fn check(files: &[AgentFile], inventory: &Inventory, findings: &mut D
 fn check_slugs(files: &[AgentFile], findings: &mut Diagnostics) {
     let mut by_slug: BTreeMap<String, Vec<&AgentFile>> = BTreeMap::new();
     for file in files {
-        by_slug
-            .entry(file.slug.to_ascii_lowercase())
-            .or_default()
-            .push(file);
+        by_slug.entry(file.slug.to_ascii_lowercase()).or_default().push(file);
     }
     for same in by_slug.values().filter(|same| same.len() > 1) {
-        let names: Vec<_> = same
-            .iter()
-            .map(|file| format!("`{}`", file.file()))
-            .collect();
+        let names: Vec<_> = same.iter().map(|file| format!("`{}`", file.file())).collect();
         let names = names.join(" and ");
         let first = &same[0].slug;
         let message = if same.iter().all(|file| file.slug == *first) {
@@ -64,12 +54,7 @@ fn check_slugs(files: &[AgentFile], findings: &mut Diagnostics) {
     }
 }
 
-fn check_references(
-    file: &AgentFile,
-    slugs: &HashSet<&str>,
-    inventory: &Inventory,
-    findings: &mut Diagnostics,
-) {
+fn check_references(file: &AgentFile, slugs: &HashSet<&str>, inventory: &Inventory, findings: &mut Diagnostics) {
     let mut seen = HashSet::new();
     for (field, slug, span) in file.references() {
         let delegate = format!("delegate_{slug}");
@@ -80,18 +65,12 @@ fn check_references(
         } else if !seen.insert((field, slug)) {
             Some(format!("`{slug}` is listed twice"))
         } else if inventory.mcp_servers.contains(&delegate) {
-            Some(format!(
-                "the MCP server `{delegate}` has the name that the delegate tool needs"
-            ))
+            Some(format!("the MCP server `{delegate}` has the name that the delegate tool needs"))
         } else {
             None
         };
         if let Some(message) = fault {
-            let known: Vec<_> = slugs
-                .iter()
-                .filter(|known| **known != file.slug)
-                .copied()
-                .collect();
+            let known: Vec<_> = slugs.iter().filter(|known| **known != file.slug).copied().collect();
             let mut known = known;
             known.sort_unstable();
             let help = if known.is_empty() {
@@ -99,16 +78,7 @@ fn check_references(
             } else {
                 format!("remove it, or name one of: {}", known.join(", "))
             };
-            findings.push(
-                file.finding(
-                    Severity::Error,
-                    Code::SubagentReference,
-                    span,
-                    field,
-                    message,
-                )
-                .help(help),
-            );
+            findings.push(file.finding(Severity::Error, Code::SubagentReference, span, field, message).help(help));
         }
     }
 }
@@ -136,14 +106,8 @@ fn check_entry_point(file: &AgentFile, referenced: &HashSet<&str>, findings: &mu
         if kind.contains('.') || UNSUPPORTED_TRIGGERS.contains(&kind) {
             let message = format!("a trigger of the type `{kind}` cannot start an agent");
             findings.push(
-                file.finding(
-                    Severity::Error,
-                    Code::TriggerUnsupported,
-                    &trigger.span,
-                    "trigger.type",
-                    message,
-                )
-                .help("use a type such as `http_trigger`, `timer_trigger` or `queue_trigger`"),
+                file.finding(Severity::Error, Code::TriggerUnsupported, &trigger.span, "trigger.type", message)
+                    .help("use a type such as `http_trigger`, `timer_trigger` or `queue_trigger`"),
             );
         }
     }

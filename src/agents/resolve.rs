@@ -21,24 +21,15 @@ const MAX_TIMEOUT: f64 = 86_400.0;
 pub(super) fn resolve(file: &AgentFile, app: &AppSettings, findings: &mut Diagnostics) -> Agent {
     let fields = &file.fields;
     let http_auth = agent_auth(file, app, findings);
-    let a2a = file
-        .a2a()
-        .and_then(|a2a| endpoint(file, &a2a.value, http_auth.mode, findings));
-    let own_timeout = fields
-        .timeout
-        .as_ref()
-        .and_then(|seconds| timeout(&file.document, seconds, findings));
+    let a2a = file.a2a().and_then(|a2a| endpoint(file, &a2a.value, http_auth.mode, findings));
+    let own_timeout = fields.timeout.as_ref().and_then(|seconds| timeout(&file.document, seconds, findings));
     Agent {
         slug: file.slug.clone(),
         name: fields.name.0.clone(),
         description: fields.description.0.clone(),
         instructions: file.instructions.clone(),
         source_file: file.file().to_owned(),
-        model: fields
-            .model
-            .clone()
-            .filter(|model| !model.is_empty())
-            .or_else(|| app.model.clone()),
+        model: fields.model.clone().filter(|model| !model.is_empty()).or_else(|| app.model.clone()),
         timeout: own_timeout.unwrap_or(app.timeout),
         max_output_tokens: app.tokens.max_output(file, findings),
         http_auth,
@@ -53,23 +44,13 @@ pub(super) fn seconds(seconds: f64) -> Option<Duration> {
 }
 
 /// A `timeout` field; one outside its range stops the app, because every turn would fail.
-pub(super) fn timeout(
-    document: &Document,
-    value: &Spanned<f64>,
-    findings: &mut Diagnostics,
-) -> Option<Duration> {
+pub(super) fn timeout(document: &Document, value: &Spanned<f64>, findings: &mut Diagnostics) -> Option<Duration> {
     let timeout = seconds(value.value);
     if timeout.is_none() {
         let message = format!("a turn cannot take {} seconds", value.value);
         findings.push(
             document
-                .finding(
-                    Severity::Error,
-                    Code::OutOfRange,
-                    &value.span,
-                    "timeout",
-                    message,
-                )
+                .finding(Severity::Error, Code::OutOfRange, &value.span, "timeout", message)
                 .help("write a number above 0 and up to 86400"),
         );
     }
@@ -86,10 +67,7 @@ pub(super) fn http_auth(
 ) -> HttpAuth {
     let settings = match field {
         AuthField::Mode(mode) => {
-            return HttpAuth {
-                mode: *mode,
-                entra: None,
-            };
+            return HttpAuth { mode: *mode, entra: None };
         }
         AuthField::Settings(settings) => settings,
     };
@@ -118,19 +96,14 @@ pub(super) fn http_auth(
 
 /// What the agent writes wins over the app even where it is weaker; `null` resets to the default.
 fn agent_auth(file: &AgentFile, app: &AppSettings, findings: &mut Diagnostics) -> HttpAuth {
-    let authored = file
-        .endpoints()
-        .map_or(&Authored::Absent, |fields| &fields.http_auth);
+    let authored = file.endpoints().map_or(&Authored::Absent, |fields| &fields.http_auth);
     let field = match authored {
         Authored::Absent => return app.http_auth.clone().unwrap_or_default(),
         Authored::Null => return HttpAuth::default(),
         Authored::Value(field) => field,
     };
     let auth = http_auth(&field.value, Some(&file.document), AUTH_FIELD, findings);
-    let app_is_closed = app
-        .http_auth
-        .as_ref()
-        .is_some_and(|app| app.mode != AuthMode::Anonymous);
+    let app_is_closed = app.http_auth.as_ref().is_some_and(|app| app.mode != AuthMode::Anonymous);
     if app_is_closed && auth.mode == AuthMode::Anonymous {
         findings.push(
             file.finding(
@@ -146,55 +119,27 @@ fn agent_auth(file: &AgentFile, app: &AppSettings, findings: &mut Diagnostics) -
     auth
 }
 
-fn endpoint(
-    file: &AgentFile,
-    fields: &A2aFields,
-    mode: AuthMode,
-    findings: &mut Diagnostics,
-) -> Option<A2aEndpoint> {
+fn endpoint(file: &AgentFile, fields: &A2aFields, mode: AuthMode, findings: &mut Diagnostics) -> Option<A2aEndpoint> {
     let context = context_policy(file, fields, mode, findings);
     let context_wait = context_wait(file, fields, findings)?;
     let url = &fields.url;
     match address::parse(&url.value.0) {
-        Ok(_) => Some(A2aEndpoint {
-            url: url.value.0.clone(),
-            context,
-            context_wait,
-        }),
+        Ok(_) => Some(A2aEndpoint { url: url.value.0.clone(), context, context_wait }),
         Err(faults) => {
             let secret = faults.iter().any(|fault| fault.secret);
             for fault in faults {
-                let finding = file.finding(
-                    Severity::Error,
-                    Code::UrlInvalid,
-                    &url.span,
-                    URL_FIELD,
-                    fault.message,
-                );
+                let finding = file.finding(Severity::Error, Code::UrlInvalid, &url.span, URL_FIELD, fault.message);
                 let finding = finding.help(fault.help);
-                findings.push(if secret {
-                    finding.without_excerpt()
-                } else {
-                    finding
-                });
+                findings.push(if secret { finding.without_excerpt() } else { finding });
             }
             None
         }
     }
 }
 
-fn context_policy(
-    file: &AgentFile,
-    fields: &A2aFields,
-    mode: AuthMode,
-    findings: &mut Diagnostics,
-) -> ContextPolicy {
+fn context_policy(file: &AgentFile, fields: &A2aFields, mode: AuthMode, findings: &mut Diagnostics) -> ContextPolicy {
     let Some(authored) = &fields.context else {
-        return if mode == AuthMode::Anonymous {
-            ContextPolicy::Capability
-        } else {
-            ContextPolicy::Principal
-        };
+        return if mode == AuthMode::Anonymous { ContextPolicy::Capability } else { ContextPolicy::Principal };
     };
     findings.push(own_field(&file.document, authored, CONTEXT_FIELD));
     let warning = match (authored.value, mode) {
@@ -210,24 +155,13 @@ fn context_policy(
     };
     if let Some((message, help)) = warning {
         findings.push(
-            file.finding(
-                Severity::Warning,
-                Code::ContextShared,
-                &authored.span,
-                CONTEXT_FIELD,
-                message,
-            )
-            .help(help),
+            file.finding(Severity::Warning, Code::ContextShared, &authored.span, CONTEXT_FIELD, message).help(help),
         );
     }
     authored.value
 }
 
-fn context_wait(
-    file: &AgentFile,
-    fields: &A2aFields,
-    findings: &mut Diagnostics,
-) -> Option<Duration> {
+fn context_wait(file: &AgentFile, fields: &A2aFields, findings: &mut Diagnostics) -> Option<Duration> {
     let Some(authored) = &fields.context_wait else {
         return Some(DEFAULT_CONTEXT_WAIT);
     };
@@ -237,14 +171,8 @@ fn context_wait(
     }
     let message = format!("a turn cannot wait {} seconds", authored.value);
     findings.push(
-        file.finding(
-            Severity::Error,
-            Code::OutOfRange,
-            &authored.span,
-            CONTEXT_WAIT_FIELD,
-            message,
-        )
-        .help("write a number from 0, which refuses at once, to 600"),
+        file.finding(Severity::Error, Code::OutOfRange, &authored.span, CONTEXT_WAIT_FIELD, message)
+            .help("write a number from 0, which refuses at once, to 600"),
     );
     None
 }
@@ -254,13 +182,7 @@ pub(super) fn refuse_entra(file: &AgentFile, agent: &Agent) -> Option<Diagnostic
     let is_served = agent.a2a.is_some() && agent.http_auth.mode == AuthMode::Entra;
     is_served.then(|| {
         let message = "`http_auth: entra` on an A2A endpoint is not served by this version";
-        file.finding(
-            Severity::Error,
-            Code::EntraNotServed,
-            &file.start(),
-            AUTH_FIELD,
-            message,
-        )
-        .help("use `function` or `admin` with a key for now")
+        file.finding(Severity::Error, Code::EntraNotServed, &file.start(), AUTH_FIELD, message)
+            .help("use `function` or `admin` with a key for now")
     })
 }

@@ -7,16 +7,7 @@ pub(super) fn slug(file_name: &str) -> String {
         return "main".to_owned();
     }
     let stem = stem(file_name);
-    let replaced: String = stem
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '_' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
+    let replaced: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
     let slug = replaced.trim_matches('_');
     if slug.is_empty() {
         return "agent_function".to_owned();
@@ -48,8 +39,7 @@ fn stem(file_name: &str) -> &str {
     [".claude.md", ".agent.md"]
         .into_iter()
         .find_map(|suffix| {
-            let (stem, end) =
-                file_name.split_at_checked(file_name.len().checked_sub(suffix.len())?)?;
+            let (stem, end) = file_name.split_at_checked(file_name.len().checked_sub(suffix.len())?)?;
             end.eq_ignore_ascii_case(suffix).then_some(stem)
         })
         .unwrap_or(file_name)

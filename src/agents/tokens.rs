@@ -22,9 +22,7 @@ impl TokenLimits {
             output: authored.part(|configuration| configuration.max_output_tokens.clone()),
             context: authored.part(|configuration| {
                 configuration.agent_framework.part(|framework| {
-                    framework
-                        .compaction
-                        .part(|compaction| compaction.max_context_window_tokens.clone())
+                    framework.compaction.part(|compaction| compaction.max_context_window_tokens.clone())
                 })
             }),
         }
@@ -38,11 +36,7 @@ impl TokenLimits {
         let context = over(&own.context, &self.context);
         if let Some(context) = context {
             let mut find = |severity, code, message: &str, help: &str| {
-                findings.push(
-                    agent
-                        .finding(severity, code, &agent.start(), FIELD, message)
-                        .help(help),
-                );
+                findings.push(agent.finding(severity, code, &agent.start(), FIELD, message).help(help));
             };
             if output.is_none_or(|output| output >= context) {
                 find(

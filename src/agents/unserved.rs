@@ -7,12 +7,7 @@ use super::inventory::Inventory;
 use crate::config::{Code, Diagnostic, Diagnostics, Severity, Span, Spanned};
 
 /// Checks one agent. A feature that an A2A conversation would need stops the app; one that only other endpoints use is a note.
-pub(super) fn check(
-    file: &AgentFile,
-    app: &AppSettings,
-    inventory: &Inventory,
-    findings: &mut Diagnostics,
-) {
+pub(super) fn check(file: &AgentFile, app: &AppSettings, inventory: &Inventory, findings: &mut Diagnostics) {
     check_excludes(file, inventory, findings);
     if file.fields.trigger.is_some() || file.has_classic_endpoint() {
         findings.push(
@@ -31,14 +26,8 @@ pub(super) fn check(
     }
     for feature in features(file, app, inventory) {
         findings.push(
-            file.finding(
-                Severity::Error,
-                feature.code,
-                &feature.span,
-                feature.field,
-                feature.message,
-            )
-            .help(feature.help),
+            file.finding(Severity::Error, feature.code, &feature.span, feature.field, feature.message)
+                .help(feature.help),
         );
     }
 }
@@ -46,18 +35,10 @@ pub(super) fn check(
 /// One note for the app, since nearly every agent has the tool without having asked for it.
 pub(super) fn web_request_note(files: &[AgentFile], app: &AppSettings) -> Option<Diagnostic> {
     let has_it = |file: &&AgentFile| {
-        let own = file
-            .fields
-            .system_tools
-            .as_ref()
-            .and_then(|tools| tools.web_request);
+        let own = file.fields.system_tools.as_ref().and_then(|tools| tools.web_request);
         file.a2a().is_some() && own != Some(false) && !has_no_tools(file)
     };
-    let slugs: Vec<_> = files
-        .iter()
-        .filter(has_it)
-        .map(|file| file.slug.as_str())
-        .collect();
+    let slugs: Vec<_> = files.iter().filter(has_it).map(|file| file.slug.as_str()).collect();
     (app.has_web_request && !slugs.is_empty()).then(|| {
         Diagnostic::new(
             Severity::Note,
@@ -83,11 +64,7 @@ struct Feature {
 fn features(file: &AgentFile, app: &AppSettings, inventory: &Inventory) -> Vec<Feature> {
     let fields = &file.fields;
     let named = |names: Vec<&str>| names.join(", ");
-    let place = |selection: &Option<Spanned<Selection>>| {
-        selection
-            .as_ref()
-            .map_or(file.start(), |it| it.span.clone())
-    };
+    let place = |selection: &Option<Spanned<Selection>>| selection.as_ref().map_or(file.start(), |it| it.span.clone());
     let mut found = Vec::new();
     let servers = selected(fields.mcp.as_ref(), inventory.mcp_servers.iter());
     if !servers.is_empty() {
@@ -95,10 +72,7 @@ fn features(file: &AgentFile, app: &AppSettings, inventory: &Inventory) -> Vec<F
             code: Code::McpNotServed,
             span: place(&fields.mcp),
             field: "mcp",
-            message: format!(
-                "this agent uses MCP servers ({}), which this version does not serve",
-                named(servers)
-            ),
+            message: format!("this agent uses MCP servers ({}), which this version does not serve", named(servers)),
             help: "write `mcp: false` to do without them",
         });
     }
@@ -108,10 +82,7 @@ fn features(file: &AgentFile, app: &AppSettings, inventory: &Inventory) -> Vec<F
             code: Code::SkillsNotServed,
             span: place(&fields.skills),
             field: "skills",
-            message: format!(
-                "this agent uses skills ({}), which this version does not serve",
-                named(skills)
-            ),
+            message: format!("this agent uses skills ({}), which this version does not serve", named(skills)),
             help: "write `skills: false` to do without them",
         });
     }
@@ -121,25 +92,20 @@ fn features(file: &AgentFile, app: &AppSettings, inventory: &Inventory) -> Vec<F
             code: Code::PythonToolsNotServed,
             span: place(&fields.tools),
             field: "tools",
-            message: format!(
-                "this agent uses Python tools ({}), which this version does not serve",
-                named(files)
-            ),
+            message: format!("this agent uses Python tools ({}), which this version does not serve", named(files)),
             help: "write `tools: false` to do without them",
         });
     }
     found.extend(delegation(file));
-    let opted_out = fields
-        .system_tools
-        .as_ref()
-        .and_then(|tools| tools.dynamic_sessions_code_interpreter)
-        == Some(false);
+    let opted_out =
+        fields.system_tools.as_ref().and_then(|tools| tools.dynamic_sessions_code_interpreter) == Some(false);
     if app.has_sandbox && !opted_out && !has_no_tools(file) {
         found.push(Feature {
             code: Code::SandboxNotServed,
             span: file.start(),
             field: "system_tools.dynamic_sessions_code_interpreter",
-            message: "this agent has the code interpreter of `agents.config.yaml`, which this version does not serve".to_owned(),
+            message: "this agent has the code interpreter of `agents.config.yaml`, which this version does not serve"
+                .to_owned(),
             help: "write `system_tools: {dynamic_sessions_code_interpreter: false}` to do without it",
         });
     }
@@ -155,16 +121,11 @@ fn delegation(file: &AgentFile) -> Vec<Feature> {
             code: Code::SubagentsNotServed,
             span: first.agent.span.clone(),
             field: "subagents",
-            message: "this agent delegates to subagents, which this version does not serve"
-                .to_owned(),
+            message: "this agent delegates to subagents, which this version does not serve".to_owned(),
             help: "remove `subagents`",
         });
     }
-    let workflows = file
-        .fields
-        .workflows
-        .as_ref()
-        .and_then(|workflows| workflows.enabled.as_ref());
+    let workflows = file.fields.workflows.as_ref().and_then(|workflows| workflows.enabled.as_ref());
     if let Some(enabled) = workflows.filter(|enabled| enabled.value && file.is_main) {
         found.push(Feature {
             code: Code::WorkflowsNotServed,
@@ -177,16 +138,9 @@ fn delegation(file: &AgentFile) -> Vec<Feature> {
     found
 }
 
-fn selected<'n>(
-    selection: Option<&Spanned<Selection>>,
-    names: impl Iterator<Item = &'n String>,
-) -> Vec<&'n str> {
-    let is_left_out =
-        |name: &str| selection.is_some_and(|selection| selection.value.leaves_out(name));
-    names
-        .map(String::as_str)
-        .filter(|name| !is_left_out(name))
-        .collect()
+fn selected<'n>(selection: Option<&Spanned<Selection>>, names: impl Iterator<Item = &'n String>) -> Vec<&'n str> {
+    let is_left_out = |name: &str| selection.is_some_and(|selection| selection.value.leaves_out(name));
+    names.map(String::as_str).filter(|name| !is_left_out(name)).collect()
 }
 
 fn has_no_tools(file: &AgentFile) -> bool {
@@ -197,23 +151,11 @@ fn has_no_tools(file: &AgentFile) -> bool {
 /// A name in `mcp.exclude` that is no server stops the app: it may be meant for one that is then not left out.
 fn check_excludes(file: &AgentFile, inventory: &Inventory, findings: &mut Diagnostics) {
     let lists = [
-        (
-            "mcp.exclude",
-            &file.fields.mcp,
-            &inventory.mcp_servers,
-            Severity::Error,
-        ),
-        (
-            "skills.exclude",
-            &file.fields.skills,
-            &inventory.skills,
-            Severity::Warning,
-        ),
+        ("mcp.exclude", &file.fields.mcp, &inventory.mcp_servers, Severity::Error),
+        ("skills.exclude", &file.fields.skills, &inventory.skills, Severity::Warning),
     ];
     for (field, selection, known, severity) in lists {
-        let excluded = selection
-            .iter()
-            .flat_map(|selection| selection.value.excluded());
+        let excluded = selection.iter().flat_map(|selection| selection.value.excluded());
         for name in excluded.filter(|name| !known.contains(&name.value)) {
             let message = format!("there is no `{}` that could be left out", name.value);
             let names: Vec<_> = known.iter().map(String::as_str).collect();
@@ -222,10 +164,7 @@ fn check_excludes(file: &AgentFile, inventory: &Inventory, findings: &mut Diagno
             } else {
                 format!("remove it, or name one of: {}", names.join(", "))
             };
-            findings.push(
-                file.finding(severity, Code::UnknownExclude, &name.span, field, message)
-                    .help(help),
-            );
+            findings.push(file.finding(severity, Code::UnknownExclude, &name.span, field, message).help(help));
         }
     }
 }

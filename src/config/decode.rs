@@ -26,10 +26,7 @@ pub struct Spanned<T> {
 
 impl<T: Decode> Decode for Spanned<T> {
     fn decode(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        Some(Self {
-            value: T::decode(node, reader)?,
-            span: node.span.clone(),
-        })
+        Some(Self { value: T::decode(node, reader)?, span: node.span.clone() })
     }
 }
 
@@ -94,25 +91,12 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Starts at the root of a file. Faults of shape get the given severity.
     pub fn new(source: &Arc<Source>, severity: Severity, findings: &'a mut Diagnostics) -> Self {
-        Self {
-            source: Arc::clone(source),
-            severity,
-            path: Vec::new(),
-            findings,
-        }
+        Self { source: Arc::clone(source), severity, path: Vec::new(), findings }
     }
 
     /// Reports a fault of shape at a place of the current field.
-    pub fn report(
-        &mut self,
-        code: Code,
-        span: &Span,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        let mut finding = Diagnostic::new(self.severity, code, message)
-            .at(&self.source, span)
-            .help(help);
+    pub fn report(&mut self, code: Code, span: &Span, message: impl Into<String>, help: impl Into<String>) {
+        let mut finding = Diagnostic::new(self.severity, code, message).at(&self.source, span).help(help);
         if !self.path.is_empty() {
             finding = finding.field(self.path.join("."));
         }
@@ -129,9 +113,7 @@ impl<'a> Reader<'a> {
         let name = self.path.last().map_or("the file", String::as_str);
         let message = format!("`{name}` must be {expected}, found {found}");
         let help = match (&node.value, expected) {
-            (Value::Bool(_) | Value::Integer(_) | Value::Float(_), "a string") => {
-                "put the value in quotes".to_owned()
-            }
+            (Value::Bool(_) | Value::Integer(_) | Value::Float(_), "a string") => "put the value in quotes".to_owned(),
             _ => format!("write {expected}"),
         };
         self.report(Code::WrongType, &node.span, message, help);
@@ -166,10 +148,7 @@ impl<'a> Reader<'a> {
             self.wrong_type(node, "a mapping");
             return None;
         };
-        for entry in entries
-            .iter()
-            .filter(|entry| !known.contains(&entry.key.as_str()))
-        {
+        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
             self.unknown_field(entry, known);
         }
         Some(Fields { node, entries })
@@ -216,12 +195,7 @@ impl Fields<'_> {
             Some(entry) => T::decode(&entry.node, reader),
             None => T::absent().or_else(|| {
                 let span = self.node.span.start..self.node.span.start;
-                reader.report(
-                    Code::MissingField,
-                    &span,
-                    format!("`{name}` is missing"),
-                    format!("add `{name}: …`"),
-                );
+                reader.report(Code::MissingField, &span, format!("`{name}` is missing"), format!("add `{name}: …`"));
                 None
             }),
         })
@@ -237,9 +211,7 @@ pub(crate) fn key(field: &'static str) -> &'static str {
 fn suggestion<'w>(found: &str, known: &[&'w str]) -> Option<&'w str> {
     let simple = |word: &str| word.to_ascii_lowercase().replace('-', "_");
     let found = simple(found.trim());
-    let scored = known
-        .iter()
-        .map(|word| (strsim::damerau_levenshtein(&found, &simple(word)), *word));
+    let scored = known.iter().map(|word| (strsim::damerau_levenshtein(&found, &simple(word)), *word));
     let (distance, word) = scored.min_by_key(|(distance, _)| *distance)?;
     (distance * 3 <= word.len()).then_some(word)
 }
@@ -297,10 +269,7 @@ mod tests {
         let source = Source::new("f.yaml", text);
         let node = parse_yaml(&source, &(0..text.len()), Severity::Error).unwrap();
         let mut findings = Diagnostics::default();
-        let sample = Sample::decode(
-            &node,
-            &mut Reader::new(&source, Severity::Skip, &mut findings),
-        );
+        let sample = Sample::decode(&node, &mut Reader::new(&source, Severity::Skip, &mut findings));
         (sample, findings.iter().cloned().collect())
     }
 
@@ -310,14 +279,7 @@ mod tests {
         assert_eq!(sample, None);
         let found: Vec<_> = found
             .iter()
-            .map(|d| {
-                (
-                    d.code,
-                    d.field.as_deref().unwrap(),
-                    d.position().unwrap().line,
-                    d.severity,
-                )
-            })
+            .map(|d| (d.code, d.field.as_deref().unwrap(), d.position().unwrap().line, d.severity))
             .collect();
         assert_eq!(
             found,
@@ -348,11 +310,7 @@ mod tests {
 
     #[test]
     fn null_is_the_same_as_leaving_an_optional_field_out() {
-        let expected = Sample {
-            name: "x".into(),
-            count: None,
-            tags: None,
-        };
+        let expected = Sample { name: "x".into(), count: None, tags: None };
         for text in ["name: x", "name: x\ncount: null\ntags:"] {
             assert_eq!(read(text), (Some(expected.clone()), Vec::new()), "{text}");
         }

@@ -65,10 +65,7 @@ impl Diagnostic {
         let text = source.text.get(span.clone()).unwrap_or_default();
         let first_line = text.lines().next().unwrap_or_default().trim_end();
         self.file = Some(source.file.clone());
-        self.place = Some((
-            Arc::clone(source),
-            span.start..span.start + first_line.len(),
-        ));
+        self.place = Some((Arc::clone(source), span.start..span.start + first_line.len()));
         self
     }
 
@@ -95,9 +92,7 @@ impl Diagnostic {
 
     /// Line and column of the place.
     pub fn position(&self) -> Option<Position> {
-        self.place
-            .as_ref()
-            .map(|(source, span)| source.position(span.start))
+        self.place.as_ref().map(|(source, span)| source.position(span.start))
     }
 
     /// The source and span to show, when there is one that may be shown.

@@ -25,9 +25,7 @@ impl Environment {
 
     /// A variable that holds more than white space, trimmed.
     pub fn get_filled(&self, name: &str) -> Option<&str> {
-        self.get(name)
-            .map(str::trim)
-            .filter(|value| !value.is_empty())
+        self.get(name).map(str::trim).filter(|value| !value.is_empty())
     }
 
     /// Adds values that are not set yet. A variable of the process wins, even when it is empty; an empty value of the file
@@ -43,28 +41,20 @@ impl Environment {
 
 impl FromIterator<(String, String)> for Environment {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
-        Self {
-            variables: pairs.into_iter().collect(),
-        }
+        Self { variables: pairs.into_iter().collect() }
     }
 }
 
 impl<const N: usize> From<[(&str, &str); N]> for Environment {
     fn from(pairs: [(&str, &str); N]) -> Self {
-        pairs
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect()
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 }
 
 /// Names only: values are secrets.
 impl fmt::Debug for Environment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_set()
-            .entries(self.variables.keys())
-            .finish()
+        formatter.debug_set().entries(self.variables.keys()).finish()
     }
 }
 
@@ -76,10 +66,7 @@ pub fn app_root(asked_for: Option<&Path>, environment: &Environment) -> PathBuf 
             .find_map(|name| environment.get_filled(name))
             .map(PathBuf::from)
     };
-    asked_for
-        .map(Path::to_path_buf)
-        .or_else(from_environment)
-        .unwrap_or_else(|| PathBuf::from("."))
+    asked_for.map(Path::to_path_buf).or_else(from_environment).unwrap_or_else(|| PathBuf::from("."))
 }
 
 #[cfg(test)]
@@ -91,12 +78,7 @@ mod tests {
         let mut environment = Environment::from([("A", "process"), ("EMPTY", "")]);
         let file = [("A", "file"), ("EMPTY", "file"), ("B", "file"), ("C", "")];
         environment.fill_from(file.map(|(name, value)| (name.into(), value.into())));
-        let cases = [
-            ("A", Some("process")),
-            ("EMPTY", Some("")),
-            ("B", Some("file")),
-            ("C", None),
-        ];
+        let cases = [("A", Some("process")), ("EMPTY", Some("")), ("B", Some("file")), ("C", None)];
         for (name, expected) in cases {
             assert_eq!(environment.get(name), expected, "{name}");
         }
@@ -110,14 +92,8 @@ mod tests {
 
     #[test]
     fn the_app_folder_is_found_in_order() {
-        let both = Environment::from([
-            ("AZURE_FUNCTIONS_AGENTS_APP_ROOT", "a"),
-            ("AzureWebJobsScriptRoot", "b"),
-        ]);
-        let host = Environment::from([
-            ("AZURE_FUNCTIONS_AGENTS_APP_ROOT", " "),
-            ("AzureWebJobsScriptRoot", "b"),
-        ]);
+        let both = Environment::from([("AZURE_FUNCTIONS_AGENTS_APP_ROOT", "a"), ("AzureWebJobsScriptRoot", "b")]);
+        let host = Environment::from([("AZURE_FUNCTIONS_AGENTS_APP_ROOT", " "), ("AzureWebJobsScriptRoot", "b")]);
         let cases = [
             (Some("given"), &both, "given"),
             (None, &both, "a"),
@@ -125,10 +101,7 @@ mod tests {
             (None, &Environment::default(), "."),
         ];
         for (asked_for, environment, expected) in cases {
-            assert_eq!(
-                app_root(asked_for.map(Path::new), environment),
-                Path::new(expected)
-            );
+            assert_eq!(app_root(asked_for.map(Path::new), environment), Path::new(expected));
         }
     }
 }

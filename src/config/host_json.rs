@@ -23,9 +23,7 @@ pub fn route_prefix(root: &Path, environment: &Environment) -> Result<String, Bo
         return Ok(String::new());
     };
     let host = parse_json(&source, Severity::Error)?;
-    let http = host
-        .get_any_case("extensions")
-        .and_then(|extensions| extensions.get_any_case("http"));
+    let http = host.get_any_case("extensions").and_then(|extensions| extensions.get_any_case("http"));
     let Some(node) = http.and_then(|http| http.get_any_case("routePrefix")) else {
         return Ok(HOST_DEFAULT.to_owned());
     };
@@ -47,18 +45,15 @@ pub fn route_prefix(root: &Path, environment: &Environment) -> Result<String, Bo
 fn checked(prefix: &str) -> Result<String, Diagnostic> {
     const MAX_LENGTH: usize = 256;
     let trimmed = prefix.trim_matches('/');
-    let fault = |message: &str, help: &str| {
-        Err(Diagnostic::new(Severity::Error, Code::RoutePrefix, message).help(help))
-    };
+    let fault =
+        |message: &str, help: &str| Err(Diagnostic::new(Severity::Error, Code::RoutePrefix, message).help(help));
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
     let segments = || trimmed.split('/');
     if trimmed.is_empty() {
         return Ok(String::new());
     }
     if trimmed.len() > MAX_LENGTH
-        || segments().any(|segment| {
-            segment.is_empty() || matches!(segment, "." | "..") || !segment.chars().all(plain)
-        })
+        || segments().any(|segment| segment.is_empty() || matches!(segment, "." | "..") || !segment.chars().all(plain))
     {
         return fault(
             "the route prefix is not a plain path",
@@ -66,10 +61,7 @@ fn checked(prefix: &str) -> Result<String, Diagnostic> {
         );
     }
     let reserved = ["admin", "runtime"];
-    if segments()
-        .next()
-        .is_some_and(|first| reserved.iter().any(|name| first.eq_ignore_ascii_case(name)))
-    {
+    if segments().next().is_some_and(|first| reserved.iter().any(|name| first.eq_ignore_ascii_case(name))) {
         return fault(
             "the Functions host keeps paths under `admin` and `runtime` for itself",
             "choose another route prefix, such as `\"\"`",
@@ -90,16 +82,12 @@ mod tests {
 
     #[test]
     fn the_prefix_is_read_as_the_functions_host_reads_it() {
-        let with =
-            |value: &str| format!(r#"{{"extensions": {{"http": {{"routePrefix": {value}}}}}}}"#);
+        let with = |value: &str| format!(r#"{{"extensions": {{"http": {{"routePrefix": {value}}}}}}}"#);
         let cases = [
             (with(r#""""#), Ok("")),
             (with(r#""/""#), Ok("")),
             (with(r#""v1/agents/""#), Ok("v1/agents")),
-            (
-                r#"{"Extensions": {"HTTP": {"ROUTEPREFIX": "x"}}}"#.to_owned(),
-                Ok("x"),
-            ),
+            (r#"{"Extensions": {"HTTP": {"ROUTEPREFIX": "x"}}}"#.to_owned(), Ok("x")),
             (r#"{"version": "2.0"}"#.to_owned(), Ok("api")),
             (String::new(), Ok("api")),
             (with("null"), Err(Code::WrongType)),
@@ -111,11 +99,7 @@ mod tests {
             ("{".to_owned(), Err(Code::SyntaxInvalid)),
         ];
         for (text, expected) in cases {
-            assert_eq!(
-                prefix(&text, &Environment::default()),
-                expected.map(str::to_owned),
-                "{text}"
-            );
+            assert_eq!(prefix(&text, &Environment::default()), expected.map(str::to_owned), "{text}");
         }
     }
 
@@ -128,9 +112,6 @@ mod tests {
     #[test]
     fn a_folder_without_host_json_has_no_prefix() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(
-            route_prefix(folder.path(), &Environment::default()).unwrap(),
-            ""
-        );
+        assert_eq!(route_prefix(folder.path(), &Environment::default()).unwrap(), "");
     }
 }

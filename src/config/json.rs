@@ -25,23 +25,16 @@ pub fn parse_json(source: &Arc<Source>, severity: Severity) -> Result<Node, Box<
         allow_comments: true,
         allow_trailing_commas: true,
     };
-    let parsed =
-        parse_to_ast(&source.text, &CollectOptions::default(), &options).map_err(|error| {
-            let range = error.range();
-            Box::new(
-                Diagnostic::new(severity, Code::SyntaxInvalid, "this is not valid JSON")
-                    .at(source, &(range.start..range.end))
-                    .help(format!("{}", error.kind()))
-                    .without_excerpt(),
-            )
-        })?;
-    Ok(parsed.value.map_or(
-        Node {
-            value: Value::Null,
-            span: 0..0,
-        },
-        |ast| node(&ast),
-    ))
+    let parsed = parse_to_ast(&source.text, &CollectOptions::default(), &options).map_err(|error| {
+        let range = error.range();
+        Box::new(
+            Diagnostic::new(severity, Code::SyntaxInvalid, "this is not valid JSON")
+                .at(source, &(range.start..range.end))
+                .help(format!("{}", error.kind()))
+                .without_excerpt(),
+        )
+    })?;
+    Ok(parsed.value.map_or(Node { value: Value::Null, span: 0..0 }, |ast| node(&ast)))
 }
 
 fn node(ast: &Ast<'_>) -> Node {
@@ -64,17 +57,11 @@ fn node(ast: &Ast<'_>) -> Node {
                 .collect(),
         ),
     };
-    Node {
-        value,
-        span: range.start..range.end,
-    }
+    Node { value, span: range.start..range.end }
 }
 
 fn number(text: &str) -> Value {
-    text.parse().map_or_else(
-        |_| text.parse().map_or(Value::Null, Value::Float),
-        Value::Integer,
-    )
+    text.parse().map_or_else(|_| text.parse().map_or(Value::Null, Value::Float), Value::Integer)
 }
 
 #[cfg(test)]
@@ -83,27 +70,19 @@ mod tests {
 
     #[test]
     fn comments_and_trailing_commas_are_read_and_places_kept() {
-        let source = Source::new(
-            "host.json",
-            "{\n  // version\n  \"version\": \"2.0\",\n  \"n\": [1, 2.5,],\n}",
-        );
+        let source = Source::new("host.json", "{\n  // version\n  \"version\": \"2.0\",\n  \"n\": [1, 2.5,],\n}");
         let node = parse_json(&source, Severity::Error).unwrap();
         assert_eq!(node.get("version").and_then(Node::as_str), Some("2.0"));
         let list = node.get("n").unwrap();
         assert_eq!(source.position(list.span.start).line, 4);
-        let Value::List(items) = &list.value else {
-            panic!("not a list")
-        };
+        let Value::List(items) = &list.value else { panic!("not a list") };
         assert_eq!(items[0].value, Value::Integer(1));
         assert_eq!(items[1].value, Value::Float(2.5));
     }
 
     #[test]
     fn broken_json_is_placed_and_quotes_nothing() {
-        let source = Source::new(
-            "local.settings.json",
-            "{\n  \"Values\": { \"KEY\" \"s3cret\" }\n}",
-        );
+        let source = Source::new("local.settings.json", "{\n  \"Values\": { \"KEY\" \"s3cret\" }\n}");
         let problem = parse_json(&source, Severity::Error).unwrap_err();
         assert_eq!(problem.position().unwrap().line, 2);
         assert!(!super::super::render(&problem, false).contains("s3cret"));

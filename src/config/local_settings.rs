@@ -7,11 +7,7 @@ use super::{Code, Diagnostic, Diagnostics, Environment, Severity, Source, Value,
 const FILE: &str = "local.settings.json";
 
 /// Adds the `Values` of the file to an environment; those that the process has set keep their value.
-pub fn local_settings(
-    root: &Path,
-    mut environment: Environment,
-    findings: &mut Diagnostics,
-) -> Environment {
+pub fn local_settings(root: &Path, mut environment: Environment, findings: &mut Diagnostics) -> Environment {
     match values(root, findings) {
         Ok(values) => environment.fill_from(values),
         Err(finding) => findings.push(*finding),
@@ -19,10 +15,7 @@ pub fn local_settings(
     environment
 }
 
-fn values(
-    root: &Path,
-    findings: &mut Diagnostics,
-) -> Result<Vec<(String, String)>, Box<Diagnostic>> {
+fn values(root: &Path, findings: &mut Diagnostics) -> Result<Vec<(String, String)>, Box<Diagnostic>> {
     let Some(source) = Source::read(root, FILE, Severity::Error)? else {
         return Ok(Vec::new());
     };
@@ -30,10 +23,7 @@ fn values(
     let Some(values) = settings.get_any_case("Values") else {
         return Ok(Vec::new());
     };
-    if let Some(encrypted) = settings
-        .get_any_case("IsEncrypted")
-        .filter(|node| node.value == Value::Bool(true))
-    {
+    if let Some(encrypted) = settings.get_any_case("IsEncrypted").filter(|node| node.value == Value::Bool(true)) {
         findings.push(
             Diagnostic::new(
                 Severity::Warning,
@@ -59,11 +49,7 @@ fn values(
                 Diagnostic::new(
                     Severity::Warning,
                     Code::SettingIgnored,
-                    format!(
-                        "`{}` is {}, and is not set",
-                        source.shown(&entry.key_span),
-                        entry.node.kind()
-                    ),
+                    format!("`{}` is {}, and is not set", source.shown(&entry.key_span), entry.node.kind()),
                 )
                 .at(&source, &entry.key_span)
                 .field(format!("Values.{}", entry.key))
@@ -83,30 +69,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(FILE), text).unwrap();
         let mut findings = Diagnostics::default();
-        let environment = local_settings(
-            folder.path(),
-            Environment::from([("A", "process")]),
-            &mut findings,
-        );
-        (
-            environment,
-            findings.iter().map(|finding| finding.code).collect(),
-        )
+        let environment = local_settings(folder.path(), Environment::from([("A", "process")]), &mut findings);
+        (environment, findings.iter().map(|finding| finding.code).collect())
     }
 
     #[test]
     fn plain_values_are_read_and_others_named() {
-        let (environment, found) = read(
-            r#"{"IsEncrypted": false, "Values": {"A": "file", "B": "b", "N": 7, "T": true, "E": "", "L": []}}"#,
-        );
-        let cases = [
-            ("A", Some("process")),
-            ("B", Some("b")),
-            ("N", Some("7")),
-            ("T", Some("true")),
-            ("E", None),
-            ("L", None),
-        ];
+        let (environment, found) =
+            read(r#"{"IsEncrypted": false, "Values": {"A": "file", "B": "b", "N": 7, "T": true, "E": "", "L": []}}"#);
+        let cases =
+            [("A", Some("process")), ("B", Some("b")), ("N", Some("7")), ("T", Some("true")), ("E", None), ("L", None)];
         for (name, expected) in cases {
             assert_eq!(environment.get(name), expected, "{name}");
         }

@@ -13,38 +13,25 @@ pub fn render(diagnostic: &Diagnostic, color: bool) -> String {
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let mut group = level
-        .primary_title(diagnostic.message.as_str())
-        .id(diagnostic.code.id())
-        .elements(place(diagnostic));
+    let mut group =
+        level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.id()).elements(place(diagnostic));
     if let Some(help) = &diagnostic.help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
-    let renderer = if color {
-        Renderer::styled()
-    } else {
-        Renderer::plain()
-    };
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     renderer.render(&[group])
 }
 
 fn place(diagnostic: &Diagnostic) -> Option<Element<'_>> {
     if let Some((source, span)) = diagnostic.excerpt() {
-        let annotation = AnnotationKind::Primary
-            .span(span.clone())
-            .label(diagnostic.field.as_deref());
-        let snippet = Snippet::source(source.text.as_str())
-            .path(source.file.as_str())
-            .annotation(annotation);
+        let annotation = AnnotationKind::Primary.span(span.clone()).label(diagnostic.field.as_deref());
+        let snippet = Snippet::source(source.text.as_str()).path(source.file.as_str()).annotation(annotation);
         return Some(snippet.into());
     }
     let file = diagnostic.file.as_deref()?;
     let origin = Origin::path(file);
     Some(match diagnostic.position() {
-        Some(position) => origin
-            .line(position.line)
-            .char_column(position.column)
-            .into(),
+        Some(position) => origin.line(position.line).char_column(position.column).into(),
         None => origin.into(),
     })
 }
@@ -78,14 +65,10 @@ mod tests {
     fn finding() -> Diagnostic {
         let source = Source::new("a.agent.md", "---\nname: A\ntimeout: soon\n---\n");
         let span = 21..25;
-        Diagnostic::new(
-            Severity::Skip,
-            Code::WrongType,
-            "`timeout` must be a number",
-        )
-        .at(&source, &span)
-        .field("timeout")
-        .help("write a number")
+        Diagnostic::new(Severity::Skip, Code::WrongType, "`timeout` must be a number")
+            .at(&source, &span)
+            .field("timeout")
+            .help("write a number")
     }
 
     #[test]
@@ -120,11 +103,7 @@ agent left out[A2F0203]: `timeout` must be a number
     fn json_has_every_member_always() {
         let mut findings = Diagnostics::default();
         findings.push(finding());
-        findings.push(Diagnostic::new(
-            Severity::Note,
-            Code::NothingServed,
-            "nothing",
-        ));
+        findings.push(Diagnostic::new(Severity::Note, Code::NothingServed, "nothing"));
         let expected = json!({
             "diagnostics": [
                 {

@@ -79,12 +79,7 @@ impl Decode for NonZeroU32 {
     fn decode(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let value = Self::new(u32::decode(node, reader)?);
         if value.is_none() {
-            reader.report(
-                Code::OutOfRange,
-                &node.span,
-                "this number must be above zero",
-                "write 1 or more",
-            );
+            reader.report(Code::OutOfRange, &node.span, "this number must be above zero", "write 1 or more");
         }
         value
     }
@@ -96,9 +91,7 @@ impl<T: Decode> Decode for Vec<T> {
             reader.wrong_type(node, "a list");
             return None;
         };
-        let read = |(index, item): (usize, &Node)| {
-            reader.inside(index.to_string(), |reader| T::decode(item, reader))
-        };
+        let read = |(index, item): (usize, &Node)| reader.inside(index.to_string(), |reader| T::decode(item, reader));
         // Collected in two steps so that a fault of one item does not hide those of the next.
         let values: Vec<_> = items.iter().enumerate().map(read).collect();
         values.into_iter().collect()
@@ -170,15 +163,8 @@ mod tests {
         let source = Source::new("f.yaml", text);
         let node = parse_yaml(&source, &(0..text.len()), Severity::Error).unwrap();
         let mut findings = Diagnostics::default();
-        let value = T::decode(
-            &node,
-            &mut Reader::new(&source, Severity::Error, &mut findings),
-        );
-        assert_eq!(
-            value.is_none(),
-            findings.iter().next().is_some(),
-            "{text}: a refusal has a reason"
-        );
+        let value = T::decode(&node, &mut Reader::new(&source, Severity::Error, &mut findings));
+        assert_eq!(value.is_none(), findings.iter().next().is_some(), "{text}: a refusal has a reason");
         value
     }
 
@@ -217,13 +203,7 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(read::<f64>(text), expected, "{text}");
         }
-        let whole = [
-            ("60", Some(60)),
-            ("'7'", Some(7)),
-            ("-1", None),
-            ("1.5", None),
-            ("true", None),
-        ];
+        let whole = [("60", Some(60)), ("'7'", Some(7)), ("-1", None), ("1.5", None), ("true", None)];
         for (text, expected) in whole {
             assert_eq!(read::<u32>(text), expected, "{text}");
         }

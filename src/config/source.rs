@@ -38,32 +38,17 @@ impl Source {
     /// Holds a text that is already in memory.
     pub fn new(file: impl Into<String>, text: &str) -> Arc<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let text = if text.contains('\r') {
-            text.replace("\r\n", "\n").replace('\r', "\n")
-        } else {
-            text.to_owned()
-        };
-        Arc::new(Self {
-            file: file.into(),
-            text,
-        })
+        let text = if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() };
+        Arc::new(Self { file: file.into(), text })
     }
 
     /// Reads `root/file`; `Ok(None)` when there is no such file.
     ///
     /// # Errors
     /// A diagnostic of the given severity when the file cannot be read, is larger than [`MAX_FILE_BYTES`] or is not UTF-8.
-    pub fn read(
-        root: &Path,
-        file: &str,
-        severity: Severity,
-    ) -> Result<Option<Arc<Self>>, Box<Diagnostic>> {
+    pub fn read(root: &Path, file: &str, severity: Severity) -> Result<Option<Arc<Self>>, Box<Diagnostic>> {
         let unreadable = |message: String, help: &str| {
-            Box::new(
-                Diagnostic::new(severity, Code::FileUnreadable, message)
-                    .in_file(file)
-                    .help(help),
-            )
+            Box::new(Diagnostic::new(severity, Code::FileUnreadable, message).in_file(file).help(help))
         };
         let bytes = match read_bounded(&root.join(file)) {
             Ok(bytes) => bytes,
@@ -83,10 +68,7 @@ impl Source {
         }
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            unreadable(
-                format!("this file is not UTF-8 text (byte {at})"),
-                "save it as UTF-8",
-            )
+            unreadable(format!("this file is not UTF-8 text (byte {at})"), "save it as UTF-8")
         })?;
         Ok(Some(Self::new(file, &text)))
     }
@@ -95,10 +77,7 @@ impl Source {
     pub fn position(&self, offset: usize) -> Position {
         let before = self.text.get(..offset).unwrap_or(&self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Position {
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-        }
+        Position { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
     }
 
     /// The text of a span as it may be shown in a message: one line, no control characters, at most 60 characters.
@@ -106,11 +85,7 @@ impl Source {
         const LIMIT: usize = 60;
         let text = self.text.get(span.clone()).unwrap_or_default();
         let line = text.lines().next().unwrap_or_default().trim_end();
-        let mut shown: String = line
-            .chars()
-            .take(LIMIT)
-            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-            .collect();
+        let mut shown: String = line.chars().take(LIMIT).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
         if line.chars().nth(LIMIT).is_some() || text.trim_end().contains('\n') {
             shown.push('…');
         }
@@ -120,9 +95,7 @@ impl Source {
 
 fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)?;
+    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -166,10 +139,7 @@ mod tests {
         assert!(read("absent").unwrap().is_none());
         for name in ["large", "binary"] {
             let problem = read(name).unwrap_err();
-            assert_eq!(
-                (problem.severity, problem.code),
-                (Severity::Skip, Code::FileUnreadable)
-            );
+            assert_eq!((problem.severity, problem.code), (Severity::Skip, Code::FileUnreadable));
         }
     }
 }

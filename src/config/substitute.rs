@@ -36,10 +36,7 @@ enum Piece<'t> {
 
 /// Substitutes in one text. `lookup` gives the value of a variable that is set.
 pub fn substitute<'v>(text: &str, lookup: &dyn Fn(&str) -> Option<&'v str>) -> Substituted {
-    let mut result = Substituted {
-        text: String::with_capacity(text.len()),
-        unset: Vec::new(),
-    };
+    let mut result = Substituted { text: String::with_capacity(text.len()), unset: Vec::new() };
     for piece in pieces(text) {
         match piece {
             Piece::Final(literal) => result.text.push_str(literal),
@@ -59,39 +56,21 @@ pub fn substitute_body<'v>(body: &str, lookup: &dyn Fn(&str) -> Option<&'v str>)
     let parts: Vec<_> = body
         .split(FENCE)
         .enumerate()
-        .map(|(index, part)| {
-            if index % 2 == 0 {
-                substitute(part, lookup).text
-            } else {
-                part.to_owned()
-            }
-        })
+        .map(|(index, part)| if index % 2 == 0 { substitute(part, lookup).text } else { part.to_owned() })
         .collect();
     parts.join(FENCE)
 }
 
 /// Substitutes in every string of a tree, keys aside, and lists the placeholders that were left.
-pub fn substitute_node<'v>(
-    node: &mut Node,
-    lookup: &dyn Fn(&str) -> Option<&'v str>,
-) -> Vec<Unresolved> {
+pub fn substitute_node<'v>(node: &mut Node, lookup: &dyn Fn(&str) -> Option<&'v str>) -> Vec<Unresolved> {
     let mut unresolved = Vec::new();
     walk(node, "", lookup, &mut unresolved);
     unresolved
 }
 
-fn walk<'v>(
-    node: &mut Node,
-    path: &str,
-    lookup: &dyn Fn(&str) -> Option<&'v str>,
-    left: &mut Vec<Unresolved>,
-) {
+fn walk<'v>(node: &mut Node, path: &str, lookup: &dyn Fn(&str) -> Option<&'v str>, left: &mut Vec<Unresolved>) {
     let step = |name: &str| {
-        if path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{path}.{name}")
-        }
+        if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
     };
     match &mut node.value {
         Value::String(text) => {
@@ -130,9 +109,7 @@ fn dollar(text: &str) -> Option<(usize, &str)> {
 fn percent(text: &str) -> Option<(usize, &str)> {
     let after = text.strip_prefix('%')?;
     let name = name_at_start(after)?;
-    after[name.len()..]
-        .starts_with('%')
-        .then_some((name.len() + 2, name))
+    after[name.len()..].starts_with('%').then_some((name.len() + 2, name))
 }
 
 /// A letter or underscore, then letters, digits and underscores, all ASCII, as many as there are.
@@ -140,8 +117,7 @@ fn name_at_start(text: &str) -> Option<&str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
     let name = &text[..end];
-    name.starts_with(|c: char| !c.is_ascii_digit())
-        .then_some(name)
+    name.starts_with(|c: char| !c.is_ascii_digit()).then_some(name)
 }
 
 /// Splits a text at `$$NAME` first and, in what remains, at `%%NAME%%`.
@@ -188,12 +164,7 @@ fn split<'t>(text: &'t str, escape: &Escape) -> Vec<Piece<'t>> {
     result
 }
 
-fn replace<'v>(
-    text: &str,
-    form: &Form,
-    lookup: &dyn Fn(&str) -> Option<&'v str>,
-    unset: &mut Vec<String>,
-) -> String {
+fn replace<'v>(text: &str, form: &Form, lookup: &dyn Fn(&str) -> Option<&'v str>, unset: &mut Vec<String>) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -324,15 +295,10 @@ mod tests {
         let source = Source::new("f", "$A: [$A, {b: $UNSET}]\nn: 1");
         let mut node = parse_yaml(&source, &(0..source.text.len()), Severity::Error).unwrap();
         let left = substitute_node(&mut node, &lookup);
-        let Value::List(items) = &node.get("$A").unwrap().value else {
-            panic!("not a list")
-        };
+        let Value::List(items) = &node.get("$A").unwrap().value else { panic!("not a list") };
         assert_eq!(items[0].as_str(), Some("alpha"));
         assert_eq!(left.len(), 1);
-        assert_eq!(
-            (left[0].field.as_str(), left[0].name.as_str()),
-            ("$A.1.b", "UNSET")
-        );
+        assert_eq!((left[0].field.as_str(), left[0].name.as_str()), ("$A.1.b", "UNSET"));
         assert_eq!(&source.text[left[0].span.clone()], "$UNSET");
     }
 }

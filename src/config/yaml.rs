@@ -19,25 +19,13 @@ const MAX_NODES: usize = 20_000;
 /// # Errors
 /// A diagnostic of the given severity for text that is not YAML, for a repeated key, for more than one document, for a
 /// value nested deeper than 32 levels and for more than 20,000 values, those that aliases repeat included.
-pub fn parse_yaml(
-    source: &Arc<Source>,
-    span: &Span,
-    severity: Severity,
-) -> Result<Node, Box<Diagnostic>> {
+pub fn parse_yaml(source: &Arc<Source>, span: &Span, severity: Severity) -> Result<Node, Box<Diagnostic>> {
     let text = &source.text[span.clone()];
     let offsets = Offsets::new(text, span.start);
-    let mut builder = Builder {
-        parser: Parser::new_from_str(text),
-        offsets: &offsets,
-        anchors: HashMap::new(),
-        left: MAX_NODES,
-    };
+    let mut builder =
+        Builder { parser: Parser::new_from_str(text), offsets: &offsets, anchors: HashMap::new(), left: MAX_NODES };
     builder.document().map_err(|fault| {
-        Box::new(
-            Diagnostic::new(severity, Code::SyntaxInvalid, fault.message)
-                .at(source, &fault.span)
-                .help(fault.help),
-        )
+        Box::new(Diagnostic::new(severity, Code::SyntaxInvalid, fault.message).at(source, &fault.span).help(fault.help))
     })
 }
 
@@ -56,13 +44,8 @@ struct Offsets {
 
 impl Offsets {
     fn new(text: &str, start: usize) -> Self {
-        let by_character =
-            (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
-        Self {
-            start,
-            length: text.len(),
-            by_character,
-        }
+        let by_character = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
+        Self { start, length: text.len(), by_character }
     }
 
     fn byte(&self, marker: Marker) -> usize {
@@ -94,10 +77,7 @@ impl<'a> Builder<'a> {
             let (event, span) = self.next()?;
             match event {
                 Event::StreamEnd => break,
-                Event::StreamStart
-                | Event::DocumentStart(_)
-                | Event::DocumentEnd
-                | Event::Nothing => {}
+                Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing => {}
                 _ if root.is_some() => {
                     return Err(Fault {
                         span: self.offsets.span(span),
@@ -108,10 +88,7 @@ impl<'a> Builder<'a> {
                 event => root = Some(self.node(event, span, 0)?),
             }
         }
-        Ok(root.unwrap_or(Node {
-            value: Value::Null,
-            span: self.offsets.start..self.offsets.start,
-        }))
+        Ok(root.unwrap_or(Node { value: Value::Null, span: self.offsets.start..self.offsets.start }))
     }
 
     fn next(&mut self) -> Result<(Event<'a>, YamlSpan), Fault> {
@@ -143,18 +120,13 @@ impl<'a> Builder<'a> {
         }
         let (value, anchor) = match event {
             Event::Alias(anchor) => return self.alias(anchor, place),
-            Event::Scalar(text, style, anchor, tag) => {
-                (scalar(text, style, tag.as_ref(), &place)?, anchor)
-            }
+            Event::Scalar(text, style, anchor, tag) => (scalar(text, style, tag.as_ref(), &place)?, anchor),
             Event::SequenceStart(anchor, _) => (Value::List(self.list(depth)?), anchor),
             Event::MappingStart(anchor, _) => (Value::Map(self.map(depth)?), anchor),
             _ => (Value::Null, 0),
         };
         let end = end_of(&value).unwrap_or(place.end).max(place.end);
-        let node = Node {
-            value,
-            span: place.start..end,
-        };
+        let node = Node { value, span: place.start..end };
         if anchor > 0 {
             self.anchors.insert(anchor, node.clone());
         }
@@ -195,11 +167,7 @@ impl<'a> Builder<'a> {
                 });
             }
             let (event, span) = self.next()?;
-            entries.push(Entry {
-                node: self.node(event, span, depth + 1)?,
-                key: key.into_owned(),
-                key_span,
-            });
+            entries.push(Entry { node: self.node(event, span, depth + 1)?, key: key.into_owned(), key_span });
         }
     }
 
@@ -219,21 +187,14 @@ impl<'a> Builder<'a> {
     fn spend(&mut self, nodes: usize, span: &Span) -> Result<(), Fault> {
         self.left = self.left.checked_sub(nodes).ok_or_else(|| Fault {
             span: span.clone(),
-            message: format!(
-                "this file holds more than {MAX_NODES} values, those that aliases repeat included"
-            ),
+            message: format!("this file holds more than {MAX_NODES} values, those that aliases repeat included"),
             help: "shorten it, and use fewer aliases",
         })?;
         Ok(())
     }
 }
 
-fn scalar(
-    text: Cow<'_, str>,
-    style: ScalarStyle,
-    tag: Option<&Cow<'_, Tag>>,
-    span: &Span,
-) -> Result<Value, Fault> {
+fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Cow<'_, Tag>>, span: &Span) -> Result<Value, Fault> {
     match Scalar::parse_from_cow_and_metadata(text, style, tag) {
         Some(Scalar::Null) => Ok(Value::Null),
         Some(Scalar::Boolean(value)) => Ok(Value::Bool(value)),
@@ -302,12 +263,7 @@ mod tests {
     #[test]
     fn places_are_byte_ranges_of_the_whole_source() {
         let source = Source::new("f", "---\nnäme: é\nlist:\n  - a\n  - bc\n---\nbody");
-        let node = parse_yaml(
-            &source,
-            &(4..source.text.find("---\nbody").unwrap()),
-            Severity::Error,
-        )
-        .unwrap();
+        let node = parse_yaml(&source, &(4..source.text.find("---\nbody").unwrap()), Severity::Error).unwrap();
         let entries = node.entries().unwrap();
         assert_eq!(&source.text[entries[0].key_span.clone()], "näme");
         assert_eq!(&source.text[entries[0].node.span.clone()], "é");
@@ -325,22 +281,14 @@ mod tests {
             bomb.push_str(&format!("a{level}: &a{level} [{uses}]\n"));
         }
         let problem = parse(&bomb).unwrap_err();
-        assert!(
-            problem.message.contains("20000 values"),
-            "{}",
-            problem.message
-        );
+        assert!(problem.message.contains("20000 values"), "{}", problem.message);
     }
 
     #[test]
     fn depth_is_bounded() {
         assert!(parse(&"- ".repeat(30)).is_ok());
         let problem = parse(&"- ".repeat(40)).unwrap_err();
-        assert!(
-            problem.message.contains("deeper than 32"),
-            "{}",
-            problem.message
-        );
+        assert!(problem.message.contains("deeper than 32"), "{}", problem.message);
         for deep in ["- ", "[", "{a: ", "? "] {
             assert!(parse(&deep.repeat(100_000)).is_err(), "{deep}");
         }
@@ -358,11 +306,7 @@ mod tests {
         for (text, message, line) in cases {
             let problem = parse(text).unwrap_err();
             assert_eq!(problem.code, Code::SyntaxInvalid);
-            assert!(
-                problem.message.contains(message),
-                "{text:?}: {}",
-                problem.message
-            );
+            assert!(problem.message.contains(message), "{text:?}: {}", problem.message);
             assert_eq!(problem.position().unwrap().line, line, "{text:?}");
         }
     }

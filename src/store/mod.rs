@@ -34,14 +34,8 @@ pub struct InvalidKey {
 }
 
 fn check_key(key: &str) -> Result<(), InvalidKey> {
-    let legal = key
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    if legal && (1..=256).contains(&key.len()) {
-        Ok(())
-    } else {
-        Err(InvalidKey { length: key.len() })
-    }
+    let legal = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    if legal && (1..=256).contains(&key.len()) { Ok(()) } else { Err(InvalidKey { length: key.len() }) }
 }
 
 impl PartitionKey {
@@ -197,11 +191,7 @@ pub enum StoreError {
 #[async_trait]
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Reads one record; `None` when it is absent or expired.
-    async fn get(
-        &self,
-        partition: &PartitionKey,
-        row: &RowKey,
-    ) -> Result<Option<Record>, StoreError>;
+    async fn get(&self, partition: &PartitionKey, row: &RowKey) -> Result<Option<Record>, StoreError>;
 
     /// Reads up to `limit` records (at most [`MAX_SCAN_LIMIT`]) of a range in key order, from `cursor` on. May return
     /// fewer with a cursor.
@@ -215,9 +205,5 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Applies all of `ops` (1 to [`MAX_COMMIT_OPS`]), or none. Answers the new version of each row that a step wrote,
     /// `None` for deletions, in the order of the steps.
-    async fn commit(
-        &self,
-        partition: &PartitionKey,
-        ops: &[Op],
-    ) -> Result<Vec<Option<Etag>>, StoreError>;
+    async fn commit(&self, partition: &PartitionKey, ops: &[Op]) -> Result<Vec<Option<Etag>>, StoreError>;
 }

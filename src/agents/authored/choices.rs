@@ -27,10 +27,7 @@ impl Selection {
     pub(crate) fn leaves_out(&self, name: &str) -> bool {
         match self {
             Self::Switch(on) => !on,
-            Self::Except(_) => self
-                .excluded()
-                .iter()
-                .any(|excluded| excluded.value == name),
+            Self::Except(_) => self.excluded().iter().any(|excluded| excluded.value == name),
         }
     }
 
@@ -63,10 +60,7 @@ impl Lenient {
         let off = match node.map(|node| &node.value) {
             Some(Value::Bool(on)) => !on,
             Some(Value::String(text)) => {
-                matches!(
-                    text.trim().to_ascii_lowercase().as_str(),
-                    "false" | "0" | "no" | "n"
-                )
+                matches!(text.trim().to_ascii_lowercase().as_str(), "false" | "0" | "no" | "n")
             }
             _ => false,
         };

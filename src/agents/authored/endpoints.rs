@@ -89,11 +89,7 @@ impl Decode for Mode {
 
 impl Decode for ContextPolicy {
     fn decode(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        let words = [
-            ("principal", Self::Principal),
-            ("capability", Self::Capability),
-            ("shared", Self::Shared),
-        ];
+        let words = [("principal", Self::Principal), ("capability", Self::Capability), ("shared", Self::Shared)];
         reader.choice(node, &words)
     }
 }
