@@ -12,6 +12,8 @@ mod load;
 mod relations;
 mod resolve;
 mod slug;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod unserved;
 

@@ -148,10 +148,11 @@ impl<'a> Reader<'a> {
             self.wrong_type(node, "a mapping");
             return None;
         };
-        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+        let unknown: Vec<_> = entries.iter().filter(|entry| !known.contains(&entry.key.as_str())).collect();
+        for entry in &unknown {
             self.unknown_field(entry, known);
         }
-        Some(Fields { node, entries })
+        Some(Fields { node, entries, all_known: unknown.is_empty() })
     }
 
     fn unknown_field(&mut self, entry: &Entry, known: &[&str]) {
@@ -185,9 +186,15 @@ impl<'a> Reader<'a> {
 pub struct Fields<'n> {
     node: &'n Node,
     entries: &'n [Entry],
+    all_known: bool,
 }
 
 impl Fields<'_> {
+    /// Whether every key is a field. A mapping with another key is refused: a setting may not vanish.
+    pub fn are_all_known(&self) -> bool {
+        self.all_known
+    }
+
     /// Reads a field; `None` when it is wrong, or missing and required, both reported.
     pub fn read<T: Decode>(&self, name: &str, reader: &mut Reader<'_>) -> Option<T> {
         let entry = self.entries.iter().find(|entry| entry.key == name);
@@ -245,7 +252,7 @@ macro_rules! record {
                 let fields = reader.fields(node, &[$($crate::config::key(stringify!($field))),*])?;
                 // Every field is read before the first missing one ends the reading, so that all faults are reported.
                 $(let $field = fields.read::<$type>($crate::config::key(stringify!($field)), reader);)*
-                Some(Self { $($field: $field?),* })
+                fields.are_all_known().then_some(Self { $($field: $field?),* })
             }
         }
     };
