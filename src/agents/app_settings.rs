@@ -8,11 +8,9 @@ use super::document::Document;
 use super::resolve::{http_auth, timeout};
 use super::tokens::TokenLimits;
 use super::{HttpAuth, Limits};
-use crate::config::{Code, Decode, Diagnostic, Diagnostics, Environment, Reader, Severity, Source, Spanned};
+use crate::config::{Code, Decode, Diagnostic, Diagnostics, Environment, Reader, Severity, Source, Spanned, variables};
 
 const FILE: &str = "agents.config.yaml";
-const MODEL_VARIABLE: &str = "AZURE_FUNCTIONS_AGENTS_MODEL";
-const TIMEOUT_VARIABLE: &str = "AZURE_FUNCTIONS_AGENTS_TIMEOUT_SECONDS";
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// What holds for every agent that does not say otherwise.
@@ -66,7 +64,7 @@ impl AppSettings {
             model: fields
                 .model
                 .filter(|model| !model.is_empty())
-                .or_else(|| environment.get_filled(MODEL_VARIABLE).map(ToOwned::to_owned)),
+                .or_else(|| environment.get_filled(variables::MODEL.name).map(ToOwned::to_owned)),
             timeout: authored_timeout
                 .or_else(|| timeout_of_environment(environment, findings))
                 .unwrap_or(DEFAULT_TIMEOUT),
@@ -89,16 +87,17 @@ fn document(root: &Path, environment: &Environment) -> Result<Option<Document>, 
 
 /// The variable counts when it is a usable number of seconds; the runtime ignores any other value, and so do we, aloud.
 fn timeout_of_environment(environment: &Environment, findings: &mut Diagnostics) -> Option<Duration> {
-    let text = environment.get_filled(TIMEOUT_VARIABLE)?;
+    let name = variables::TIMEOUT.name;
+    let text = environment.get_filled(name)?;
     let seconds = text.parse().ok().and_then(super::resolve::seconds);
     if seconds.is_none() {
         findings.push(
             Diagnostic::new(
                 Severity::Warning,
                 Code::VariableIgnored,
-                format!("`{TIMEOUT_VARIABLE}` is not a usable number of seconds, and is ignored"),
+                format!("`{name}` is not a usable number of seconds, and is ignored"),
             )
-            .field(TIMEOUT_VARIABLE)
+            .field(name)
             .help("set it to a number above 0 and up to 86400"),
         );
     }

@@ -11,6 +11,7 @@ mod inventory;
 mod load;
 mod relations;
 mod resolve;
+mod schema;
 mod slug;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use url::Url;
 
 pub use load::{Loaded, load};
+pub use schema::{app_schema, front_matter_schema};
 
 /// One agent, merged and validated.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,6 +145,13 @@ pub struct Catalog {
 }
 
 impl A2aEndpoint {
+    /// The public address of the card: beside the endpoint, when its path ends as ours does. Behind a gateway with paths of
+    /// its own nobody but the gateway knows it.
+    pub fn card_url(&self) -> Option<String> {
+        let base = self.url.trim_end_matches('/').strip_suffix("/a2a")?;
+        Some(format!("{base}/.well-known/agent-card.json"))
+    }
+
     /// Whether the public address has the path `route`, a slash at its end aside.
     pub fn path_is(&self, route: &str) -> bool {
         Url::parse(&self.url).is_ok_and(|url| url.path().trim_end_matches('/') == route)

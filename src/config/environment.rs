@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::variables;
+
 /// A snapshot of the variables that the app may use.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
@@ -61,9 +63,9 @@ impl fmt::Debug for Environment {
 /// The app folder: the one asked for, else the variables that the runtime and the Functions host set, else the current one.
 pub fn app_root(asked_for: Option<&Path>, environment: &Environment) -> PathBuf {
     let from_environment = || {
-        ["AZURE_FUNCTIONS_AGENTS_APP_ROOT", "AzureWebJobsScriptRoot"]
+        [variables::APP_ROOT, variables::SCRIPT_ROOT]
             .into_iter()
-            .find_map(|name| environment.get_filled(name))
+            .find_map(|variable| environment.get_filled(variable.name))
             .map(PathBuf::from)
     };
     asked_for.map(Path::to_path_buf).or_else(from_environment).unwrap_or_else(|| PathBuf::from("."))

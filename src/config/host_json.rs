@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use super::{Code, Diagnostic, Environment, Severity, Source, Span, parse_json};
+use super::{Code, Diagnostic, Environment, Severity, Source, Span, parse_json, variables};
 
 const FILE: &str = "host.json";
 const FIELD: &str = "extensions.http.routePrefix";
-/// The app setting that outranks the file, as the Functions host reads it.
-const VARIABLE: &str = "AzureFunctionsJobHost__extensions__http__routePrefix";
 /// What the Functions host uses when the file says nothing.
 const HOST_DEFAULT: &str = "api";
 
@@ -16,8 +14,8 @@ const HOST_DEFAULT: &str = "api";
 /// # Errors
 /// A finding that stops the app: the file is unreadable, or the prefix cannot be part of a path.
 pub fn route_prefix(root: &Path, environment: &Environment) -> Result<String, Box<Diagnostic>> {
-    if let Some(prefix) = environment.get(VARIABLE) {
-        return checked(prefix).map_err(|fault| Box::new(fault.field(VARIABLE)));
+    if let Some(prefix) = environment.get(variables::ROUTE_PREFIX.name) {
+        return checked(prefix).map_err(|fault| Box::new(fault.field(variables::ROUTE_PREFIX.name)));
     }
     let Some(source) = Source::read(root, FILE, Severity::Error)? else {
         return Ok(String::new());
@@ -105,7 +103,7 @@ mod tests {
 
     #[test]
     fn an_app_setting_outranks_the_file() {
-        let environment = Environment::from([(VARIABLE, "set")]);
+        let environment = Environment::from([(variables::ROUTE_PREFIX.name, "set")]);
         assert_eq!(prefix("{}", &environment).as_deref(), Ok("set"));
     }
 

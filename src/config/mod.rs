@@ -15,6 +15,7 @@ mod render;
 mod scalars;
 mod source;
 mod substitute;
+pub mod variables;
 mod yaml;
 
 pub use code::Code;

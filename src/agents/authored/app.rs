@@ -12,7 +12,7 @@ record! {
         /// The model of agents that name none. Falls back to `AZURE_FUNCTIONS_AGENTS_MODEL`, then the provider's own.
         pub model: Option<String>,
         /// Seconds that one turn may take. Falls back to `AZURE_FUNCTIONS_AGENTS_TIMEOUT_SECONDS`.
-        #[schemars(extend("default" = 900))]
+        #[schemars(range(max = 86_400), extend("default" = 900, "exclusiveMinimum" = 0))]
         pub timeout: Option<Spanned<f64>>,
         /// Python tools that no agent may use.
         pub tools: Option<Exclusion>,

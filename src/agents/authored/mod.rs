@@ -29,7 +29,7 @@ record! {
         pub model: Option<String>,
         /// Seconds that one turn may take, the wait for its conversation included. Falls back to `agents.config.yaml`, then
         /// `AZURE_FUNCTIONS_AGENTS_TIMEOUT_SECONDS`.
-        #[schemars(extend("default" = 900))]
+        #[schemars(range(max = 86_400), extend("default" = 900, "exclusiveMinimum" = 0))]
         pub timeout: Option<Spanned<f64>>,
         /// Whether the responses of a triggered agent are logged.
         #[schemars(extend("default" = true))]
