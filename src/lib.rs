@@ -6,7 +6,9 @@
 pub mod admission;
 pub mod agents;
 pub mod auth;
+pub mod cli;
 pub mod clock;
+pub mod config;
 pub mod context;
 pub mod edge;
 pub mod functions_app;

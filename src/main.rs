@@ -1,3 +1,7 @@
 //! The `a2a-functions` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    a2a_functions::cli::run()
+}

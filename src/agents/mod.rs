@@ -1,8 +1,31 @@
 //! An app folder read once: files in, a frozen catalogue of agents out.
 
+mod address;
+mod agent_file;
+mod app_settings;
+mod authored;
+mod discover;
+mod document;
+mod front_matter;
+mod inventory;
+mod load;
+mod relations;
+mod resolve;
+mod schema;
+mod slug;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod unserved;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use url::Url;
+
+pub use load::{Loaded, load};
+pub use schema::{app_schema, front_matter_schema};
 
 /// One agent, merged and validated.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +62,7 @@ pub struct HttpAuth {
 }
 
 /// The modes of `http_auth`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthMode {
     /// A function key or host key.
@@ -76,7 +99,7 @@ pub struct A2aEndpoint {
 }
 
 /// Who may continue a conversation (`builtin_endpoints.a2a.context`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ContextPolicy {
     /// The caller who began it: contexts are private to the authenticated scope.
@@ -119,4 +142,35 @@ pub struct Catalog {
     pub agents: Vec<Arc<Agent>>,
     /// Bounds of the app.
     pub limits: Limits,
+}
+
+impl A2aEndpoint {
+    /// The public address of the card: beside the endpoint, when its path ends as ours does. Behind a gateway with paths of
+    /// its own nobody but the gateway knows it.
+    pub fn card_url(&self) -> Option<String> {
+        let base = self.url.trim_end_matches('/').strip_suffix("/a2a")?;
+        Some(format!("{base}/.well-known/agent-card.json"))
+    }
+
+    /// Whether the public address has the path `route`, a slash at its end aside.
+    pub fn path_is(&self, route: &str) -> bool {
+        Url::parse(&self.url).is_ok_and(|url| url.path().trim_end_matches('/') == route)
+    }
+}
+
+impl Catalog {
+    /// The route of an agent's A2A endpoint, with its leading slash.
+    pub fn a2a_route(&self, agent: &Agent) -> String {
+        format!("{}/a2a", self.agent_route(agent))
+    }
+
+    /// The route of an agent's card, with its leading slash.
+    pub fn card_route(&self, agent: &Agent) -> String {
+        format!("{}/.well-known/agent-card.json", self.agent_route(agent))
+    }
+
+    fn agent_route(&self, agent: &Agent) -> String {
+        let separator = if self.route_prefix.is_empty() { "" } else { "/" };
+        format!("{separator}{}/agents/{}", self.route_prefix, agent.slug)
+    }
 }

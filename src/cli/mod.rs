@@ -1,0 +1,62 @@
+//! The command line: one file per command, each with its options and a `run`.
+
+mod agents;
+mod check;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use output::Output;
+
+use crate::config::Environment;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// All is well.
+    Success,
+    /// The command did its work and found problems.
+    Problems,
+    /// The command could not do its work as asked.
+    Usage,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(match status {
+            ExitStatus::Success => 0,
+            ExitStatus::Problems => 1,
+            ExitStatus::Usage => 2,
+        })
+    }
+}
+
+/// Serve markdown-authored agents over the Agent2Agent (A2A) protocol.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check an app folder: 0 when it can be served, 1 when something must be changed, 2 when it cannot be read.
+    Check(check::CheckArgs),
+    /// List the agents of an app folder, and where each is reached.
+    Agents(agents::AgentsArgs),
+}
+
+/// Runs the command that the process was started with.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let environment = Environment::of_process();
+    let mut output = Output::of_process(&environment);
+    let status = match &cli.command {
+        Command::Check(args) => check::run(args, environment, &mut output),
+        Command::Agents(args) => agents::run(args, environment, &mut output),
+    };
+    status.into()
+}
