@@ -2,6 +2,7 @@
 
 mod agents;
 mod check;
+mod functions;
 mod output;
 
 use std::process::ExitCode;
@@ -47,6 +48,8 @@ enum Command {
     Check(check::CheckArgs),
     /// List the agents of an app folder, and where each is reached.
     Agents(agents::AgentsArgs),
+    /// Make an app folder a Functions app.
+    Functions(functions::FunctionsArgs),
 }
 
 /// Runs the command that the process was started with.
@@ -57,6 +60,7 @@ pub fn run() -> ExitCode {
     let status = match &cli.command {
         Command::Check(args) => check::run(args, environment, &mut output),
         Command::Agents(args) => agents::run(args, environment, &mut output),
+        Command::Functions(args) => functions::run(args, environment, &mut output),
     };
     status.into()
 }
