@@ -57,7 +57,7 @@ pub enum ResolvedKind {
 
 /// Resolves contexts of one agent.
 #[derive(Clone)]
-pub struct ContextIds {
+pub(super) struct ContextIds {
     secret: [u8; 32],
 }
 
@@ -93,12 +93,12 @@ fn push_hex(text: &mut String, bytes: &[u8]) {
 }
 
 /// Whether an identifier could be one that [`ContextIds`] issued, so that its signature is worth checking.
-pub fn looks_issued(context_id: &str) -> bool {
+pub(super) fn looks_issued(context_id: &str) -> bool {
     context_id.starts_with(CAPABILITY_PREFIX)
 }
 
 /// Resolves a context without a signature: policies `principal` and `shared`, and foreign identifiers under `capability`.
-pub fn resolve_unsigned(policy: ContextPolicy, request: &ContextRequest<'_>) -> ResolvedContext {
+pub(super) fn resolve_unsigned(policy: ContextPolicy, request: &ContextRequest<'_>) -> ResolvedContext {
     let scope = if policy == ContextPolicy::Shared { SHARED_SCOPE } else { request.scope };
     let (id, kind) = match request.requested.filter(|id| !id.is_empty()) {
         Some(id) if policy == ContextPolicy::Capability => (id.to_owned(), ResolvedKind::Stateless),
@@ -110,13 +110,13 @@ pub fn resolve_unsigned(policy: ContextPolicy, request: &ContextRequest<'_>) -> 
 
 impl ContextIds {
     /// Signs and checks with `secret`; all processes of an app must use the same.
-    pub fn new(secret: [u8; 32]) -> Self {
+    pub(super) fn new(secret: [u8; 32]) -> Self {
         Self { secret }
     }
 
     /// Resolves a context under the `capability` policy. Identifiers that are foreign, forged, of another agent or expired
     /// are told apart by nothing: all of them are echoed and stateless.
-    pub fn resolve(
+    pub(super) fn resolve(
         &self,
         request: &ContextRequest<'_>,
         now: Timestamp,

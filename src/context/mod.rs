@@ -3,9 +3,9 @@
 mod identity;
 mod lease;
 mod record;
+mod secret;
 
-pub use identity::{
-    ContextIds, ContextRequest, ResolvedContext, ResolvedKind, looks_issued, resolve_unsigned, session_id,
-};
+pub use identity::{ContextRequest, ResolvedContext, ResolvedKind, session_id};
 pub use lease::{Acquired, Conversation, Lease, LeaseError, LeaseTimes, Look};
 pub use record::{CompletedTurn, StoredReply, TurnKey};
+pub use secret::{Contexts, SecretTooShort};
