@@ -1,5 +1,11 @@
 //! The agent's side of a turn: instructions, history and a prompt go in, typed events come out.
 
+pub mod demo;
+#[cfg(test)]
+mod fixtures;
+pub mod settings;
+pub mod unconfigured;
+
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
