@@ -116,3 +116,73 @@ impl Reader {
         self.finished.then_some(self.counts)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::runner::openai::failure::Retry;
+
+    fn read(events: &[&str]) -> Result<(String, Option<Counts>), Failure> {
+        let mut reader = Reader::default();
+        let mut text = String::new();
+        for event in events {
+            match reader.read(event, &[])? {
+                Progress::Text(delta) => text.push_str(&delta),
+                Progress::Complete => break,
+                Progress::None => {}
+            }
+        }
+        Ok((text, reader.finish()))
+    }
+
+    fn chunk(delta: serde_json::Value, finish_reason: Option<&str>) -> String {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish_reason});
+        json!({"object": "chat.completion.chunk", "model": "gpt-x", "choices": [choice], "usage": null}).to_string()
+    }
+
+    const COUNTS: &str = r#"{"model":"gpt-x","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}"#;
+
+    #[test]
+    fn text_is_concatenated_and_the_counts_come_after_it() {
+        let first = chunk(json!({"role": "assistant", "content": "Hel"}), None);
+        let second = chunk(json!({"content": "lo"}), None);
+        let last = chunk(json!({}), Some("stop"));
+        let filter_results = r#"{"choices":[],"prompt_filter_results":[]}"#;
+        let (text, counts) = read(&[filter_results, &first, &second, &last, COUNTS, "[DONE]"]).unwrap();
+        assert_eq!(text, "Hello");
+        assert_eq!(counts, Some(Counts { model: "gpt-x".to_owned(), usage: Some((7, 3)) }));
+    }
+
+    #[test]
+    fn a_reply_is_complete_with_a_reason_to_finish_or_with_done() {
+        let text = chunk(json!({"content": "a"}), None);
+        let last = chunk(json!({}), Some("length"));
+        assert_eq!(read(&[&text]).unwrap().1, None);
+        assert!(read(&[&text, &last]).unwrap().1.is_some());
+        assert!(read(&[&text, "[DONE]"]).unwrap().1.is_some());
+    }
+
+    #[test]
+    fn a_refusal_is_text() {
+        let refusal = chunk(json!({"content": null, "refusal": "I cannot."}), Some("stop"));
+        assert_eq!(read(&[&refusal]).unwrap().0, "I cannot.");
+    }
+
+    #[test]
+    fn failures_are_told_apart() {
+        let filtered = chunk(json!({}), Some("content_filter"));
+        for (event, retry, expected) in [
+            (filtered.as_str(), Retry::Never, "content filter"),
+            (r#"{"error":{"message":"m","type":"server_error"}}"#, Retry::Backoff, "type: server_error; message: m"),
+            (r#"{"error":{"message":"m","code":400}}"#, Retry::Never, "code: 400"),
+            (r#"{"error":"overloaded"}"#, Retry::Backoff, "message: overloaded"),
+            ("{\"choices\":[", Retry::Never, "cannot be understood"),
+        ] {
+            let failure = read(&[event]).unwrap_err();
+            assert_eq!(failure.retry, retry, "{event}");
+            assert!(failure.error.to_string().contains(expected), "{event}: {}", failure.error);
+        }
+    }
+}

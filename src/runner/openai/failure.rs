@@ -212,3 +212,87 @@ impl std::fmt::Display for ErrorDetail {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    fn status(code: u16, body: &str) -> Failure {
+        Failure::status(StatusCode::from_u16(code).unwrap(), body.as_bytes(), None, &["sk-secret", "the prompt"])
+    }
+
+    #[test]
+    fn only_statuses_that_may_pass_are_worth_another_attempt() {
+        for (code, expected) in [
+            (307, Retry::Never),
+            (400, Retry::Never),
+            (401, Retry::Never),
+            (404, Retry::Never),
+            (408, Retry::Backoff),
+            (429, Retry::Backoff),
+            (500, Retry::Backoff),
+            (503, Retry::Backoff),
+        ] {
+            let failure = status(code, "");
+            assert_eq!(failure.retry, expected, "{code}");
+            assert!(failure.error.to_string().ends_with(&format!("HTTP {code}")), "{}", failure.error);
+        }
+    }
+
+    #[test]
+    fn a_spent_budget_is_not_asked_again_whatever_the_provider_says() {
+        let body = br#"{"error":{"code":"insufficient_quota","message":"m"}}"#;
+        let failure = Failure::status(StatusCode::TOO_MANY_REQUESTS, body, Some(Duration::from_secs(1)), &[]);
+        assert_eq!(failure.retry, Retry::Never);
+    }
+
+    #[test]
+    fn the_providers_wish_to_wait_is_kept() {
+        let after = Duration::from_secs(7);
+        let failure = Failure::status(StatusCode::TOO_MANY_REQUESTS, b"", Some(after), &[]);
+        assert_eq!(failure.retry, Retry::After(after));
+    }
+
+    #[test]
+    fn code_type_and_message_are_kept_and_nothing_else() {
+        for (body, expected) in [
+            (
+                r#"{"error":{"code":"c","type":"t","message":"m","param":"p","inner":{"x":1}}}"#,
+                "; code: c; type: t; message: m",
+            ),
+            (r#"{"error":{"code":404,"message":"m"}}"#, "; code: 404; message: m"),
+            (r#"{"error":{"code":null,"message":""}}"#, ""),
+            (r#"{"error":"m"}"#, "; message: m"),
+            (r#"{"detail":"m"}"#, ""),
+            ("<html>no</html>", ""),
+        ] {
+            let text = status(400, body).error.to_string();
+            assert_eq!(text, format!("the model provider refused the request: HTTP 400{expected}"), "{body}");
+        }
+    }
+
+    #[test]
+    fn keys_and_prompts_that_the_provider_repeats_are_dropped() {
+        for body in [
+            r#"{"error":{"message":"bad key sk-secret"}}"#,
+            r#"{"error":{"message":"cannot answer: the prompt"}}"#,
+            r#"{"error":{"code":"sk-secret","type":"sk-secret"}}"#,
+            r#"{"error":{"code":"invalid_api_key","message":"Incorrect API key provided: sk-se***et."}}"#,
+        ] {
+            let text = status(401, body).error.to_string();
+            assert!(!text.contains("sk-se") && !text.contains("prompt"), "{text}");
+        }
+    }
+
+    #[test]
+    fn messages_are_cut_and_cannot_forge_log_lines() {
+        let body =
+            serde_json::json!({"error": {"code": "x".repeat(100), "message": format!("a\nb{}", "y".repeat(900))}});
+        let text = status(400, &body.to_string()).error.to_string();
+        assert!(text.contains("message: a by"), "{text}");
+        assert_eq!(text.matches('x').count(), 64);
+        assert_eq!(text.matches('y').count(), 500 - "a b".len());
+    }
+}

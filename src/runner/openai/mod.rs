@@ -210,3 +210,6 @@ fn request_url(settings: &ModelSettings) -> Url {
     }
     url
 }
+
+#[cfg(test)]
+mod tests;
