@@ -137,7 +137,7 @@ mod tests {
         Ok((text, reader.finish()))
     }
 
-    fn chunk(delta: serde_json::Value, finish_reason: Option<&str>) -> String {
+    fn chunk(delta: &serde_json::Value, finish_reason: Option<&str>) -> String {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish_reason});
         json!({"object": "chat.completion.chunk", "model": "gpt-x", "choices": [choice], "usage": null}).to_string()
     }
@@ -146,9 +146,9 @@ mod tests {
 
     #[test]
     fn text_is_concatenated_and_the_counts_come_after_it() {
-        let first = chunk(json!({"role": "assistant", "content": "Hel"}), None);
-        let second = chunk(json!({"content": "lo"}), None);
-        let last = chunk(json!({}), Some("stop"));
+        let first = chunk(&json!({"role": "assistant", "content": "Hel"}), None);
+        let second = chunk(&json!({"content": "lo"}), None);
+        let last = chunk(&json!({}), Some("stop"));
         let filter_results = r#"{"choices":[],"prompt_filter_results":[]}"#;
         let (text, counts) = read(&[filter_results, &first, &second, &last, COUNTS, "[DONE]"]).unwrap();
         assert_eq!(text, "Hello");
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn a_reply_is_complete_with_a_reason_to_finish_or_with_done() {
-        let text = chunk(json!({"content": "a"}), None);
-        let last = chunk(json!({}), Some("length"));
+        let text = chunk(&json!({"content": "a"}), None);
+        let last = chunk(&json!({}), Some("length"));
         assert_eq!(read(&[&text]).unwrap().1, None);
         assert!(read(&[&text, &last]).unwrap().1.is_some());
         assert!(read(&[&text, "[DONE]"]).unwrap().1.is_some());
@@ -166,13 +166,13 @@ mod tests {
 
     #[test]
     fn a_refusal_is_text() {
-        let refusal = chunk(json!({"content": null, "refusal": "I cannot."}), Some("stop"));
+        let refusal = chunk(&json!({"content": null, "refusal": "I cannot."}), Some("stop"));
         assert_eq!(read(&[&refusal]).unwrap().0, "I cannot.");
     }
 
     #[test]
     fn failures_are_told_apart() {
-        let filtered = chunk(json!({}), Some("content_filter"));
+        let filtered = chunk(&json!({}), Some("content_filter"));
         for (event, retry, expected) in [
             (filtered.as_str(), Retry::Never, "content filter"),
             (r#"{"error":{"message":"m","type":"server_error"}}"#, Retry::Backoff, "type: server_error; message: m"),

@@ -37,8 +37,8 @@ fn responses_runner(server: &MockServer) -> OpenAiRunner {
 }
 
 fn events(events: &[Value]) -> ResponseTemplate {
-    let body: String = events.iter().map(|event| format!("event: x\ndata: {event}\n\n")).collect();
-    ResponseTemplate::new(200).set_body_raw(body, "text/event-stream; charset=utf-8")
+    let body: Vec<_> = events.iter().map(|event| format!("event: x\ndata: {event}\n\n")).collect();
+    ResponseTemplate::new(200).set_body_raw(body.concat(), "text/event-stream; charset=utf-8")
 }
 
 fn delta(text: &str) -> Value {
