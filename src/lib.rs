@@ -13,6 +13,7 @@ pub mod context;
 pub mod edge;
 pub mod functions_app;
 pub mod host_traits;
+pub mod http;
 pub mod reply;
 pub mod runner;
 pub mod store;

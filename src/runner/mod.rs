@@ -1,5 +1,14 @@
 //! The agent's side of a turn: instructions, history and a prompt go in, typed events come out.
 
+mod deadline;
+pub mod demo;
+#[cfg(test)]
+mod fixtures;
+pub mod openai;
+pub mod select;
+pub mod settings;
+pub mod unconfigured;
+
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
@@ -45,7 +54,7 @@ pub struct Turn {
 pub enum RunnerEvent {
     /// More text of the reply.
     TextDelta(String),
-    /// The provider's account of the run; private, for the log.
+    /// The provider's account of the run; private. The runner has logged it.
     Usage(Usage),
     /// The reply is complete. Always the last event of a run that succeeded.
     Done,
@@ -62,6 +71,22 @@ pub struct Usage {
     pub model: String,
     /// The provider's name: `openai`, `azure_openai`, `foundry`, `demo`.
     pub provider: &'static str,
+}
+
+impl Usage {
+    /// Writes the account to the log, with the names that the Python runtime uses.
+    pub(crate) fn log(&self, agent_name: &str) {
+        tracing::info!(
+            event_name = "agent_token_usage",
+            agent_name,
+            execution_role = "primary",
+            input_tokens = self.input_tokens,
+            output_tokens = self.output_tokens,
+            model = self.model,
+            provider = self.provider,
+            "Agent token usage"
+        );
+    }
 }
 
 /// Why a run failed. Callers learn none of it: it goes to the log.

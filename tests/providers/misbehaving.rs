@@ -1,0 +1,125 @@
+//! Against a provider that misbehaves in every way that bytes allow.
+
+use a2a_functions::runner::{Runner as _, RunnerError};
+use futures::StreamExt as _;
+use serde_json::json;
+
+use crate::scripted::{Answer, Scripted, Step, end, event, text};
+use crate::{Provider, run, runner, turn};
+
+/// A runner that takes a fifth of a second of silence for a loss.
+fn impatient(server: &Scripted) -> a2a_functions::runner::openai::OpenAiRunner {
+    let mut variables = Provider::OpenAiResponses.variables(&server.url);
+    variables.push(("A2A_MODEL_IDLE_TIMEOUT_SECONDS", "0.2".to_owned()));
+    runner(&variables)
+}
+
+fn good(reply: &str) -> Answer {
+    Answer::stream(vec![text(false, reply), end(false)])
+}
+
+fn is_unavailable(error: &RunnerError) -> bool {
+    matches!(error, RunnerError::Unavailable(_))
+}
+
+fn is_refused(error: &RunnerError) -> bool {
+    matches!(error, RunnerError::Refused(_))
+}
+
+fn is_malformed(error: &RunnerError) -> bool {
+    matches!(error, RunnerError::Malformed(_))
+}
+
+#[tokio::test]
+async fn silence_before_the_first_words_leads_to_another_attempt() {
+    for silence in [Answer::mute(), Answer::stream(vec![Step::Stall]), Answer::stream(vec![Step::Cut])] {
+        let server = Scripted::start(vec![silence, good("at last")]).await;
+        let outcome = run(&impatient(&server), turn("hello")).await;
+        assert_eq!(outcome.text, "at last", "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stall_in_the_middle_of_a_reply_ends_it() {
+    let server = Scripted::start(vec![Answer::stream(vec![text(false, "half"), Step::Stall])]).await;
+    let outcome = run(&impatient(&server), turn("hello")).await;
+    assert_eq!(outcome.text, "half");
+    assert!(outcome.error.as_ref().is_some_and(is_unavailable), "{outcome:?}");
+    assert_eq!(server.requests(), 1);
+}
+
+#[tokio::test]
+async fn answers_that_are_no_reply_are_told_apart() {
+    let error = |code: &str| event(&json!({"type": "error", "code": code, "message": "m"}));
+    let filtered = event(&json!({"type": "response.incomplete",
+        "response": {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}}));
+    let endless_line = vec![Step::Send(vec![b'x'; 1024 * 1024].into()); 8];
+    let endless_reply = vec![text(false, &"x".repeat(300_000)); 8];
+    let rows: Vec<(&str, Answer, fn(&RunnerError) -> bool)> = vec![
+        ("broken JSON", Answer::stream(vec![Step::Send("data: {\"type\n\n".into())]), is_malformed),
+        ("bytes that are no text", Answer::stream(vec![Step::Send(b"data: \xff\xfe\n\n"[..].into())]), is_malformed),
+        ("a web page", Answer::body(200, "text/html", "<html>"), is_malformed),
+        ("a reply that is not streamed", Answer::body(200, "application/json", "{}"), is_malformed),
+        ("an endless line", Answer::stream(endless_line), is_malformed),
+        ("an endless reply", Answer::stream(endless_reply), is_malformed),
+        ("an error for good", Answer::stream(vec![error("invalid_prompt")]), is_refused),
+        ("a content filter", Answer::stream(vec![filtered]), is_refused),
+        (
+            "a content filter on the prompt",
+            Answer::body(400, "application/json", r#"{"error":{"code":"content_filter"}}"#),
+            is_refused,
+        ),
+        ("a redirect", Answer::body(307, "text/plain", ""), is_refused),
+    ];
+    for (what, answer, is_expected) in rows {
+        let server = Scripted::start(vec![answer, good("never sent")]).await;
+        let outcome = run(&impatient(&server), turn("hello")).await;
+        assert!(outcome.error.as_ref().is_some_and(is_expected), "{what}: {:?}", outcome.error);
+        assert_eq!(server.requests(), 1, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_passing_error_inside_the_stream_leads_to_another_attempt() {
+    let error = event(&json!({"type": "error", "code": "server_error", "message": "m"}));
+    let server = Scripted::start(vec![Answer::stream(vec![error]), good("at last")]).await;
+    assert_eq!(run(&impatient(&server), turn("hello")).await.text, "at last");
+}
+
+#[tokio::test]
+async fn events_are_read_however_their_bytes_are_cut() {
+    let stream = "\u{feff}: comment\r\nevent: x\r\ndata: {\"type\":\"response.output_text.delta\",\r\ndata:\"delta\":\"Grüße\"}\r\n\r\n\
+        : ping\n\nretry: 5\n\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n";
+    let bytes = stream.bytes().map(|byte| Step::Send(vec![byte].into())).collect();
+    let server = Scripted::start(vec![Answer::stream(bytes)]).await;
+    let outcome = run(&impatient(&server), turn("hello")).await;
+    assert_eq!((outcome.text.as_str(), outcome.is_done), ("Grüße", true), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn turns_share_a_connection() {
+    let server = Scripted::start(vec![good("one"), good("two"), good("three")]).await;
+    let runner = impatient(&server);
+    for expected in ["one", "two", "three"] {
+        assert_eq!(run(&runner, turn("hello")).await.text, expected);
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_stream_that_stays_open_after_the_reply_does_not_hold_it_up() {
+    let server = Scripted::start(vec![Answer::stream(vec![text(false, "whole"), end(false), Step::Stall])]).await;
+    let runner = Provider::OpenAiResponses.runner(&server.url);
+    let outcome = run(&runner, turn("hello")).await;
+    assert_eq!((outcome.text.as_str(), outcome.is_done), ("whole", true), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn dropping_a_run_abandons_the_request() {
+    let mut server = Scripted::start(vec![Answer::stream(vec![text(false, "half"), Step::Stall])]).await;
+    let runner = Provider::OpenAiResponses.runner(&server.url);
+    let mut events = runner.run(turn("hello"));
+    events.next().await.unwrap().unwrap();
+    drop(events);
+    server.body_dropped().await;
+}
