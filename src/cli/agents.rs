@@ -1,5 +1,6 @@
 //! `a2a-functions agents`: the agents of an app folder, and where each is reached.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -72,7 +73,8 @@ fn as_text(catalog: &Catalog, agent: &Agent) -> String {
     }
     let mut text = format!("{}  {}\n", agent.slug, printable(&agent.name));
     for (title, value) in rows {
-        text.push_str(&format!("  {title:<9} {}\n", printable(&value)));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {title:<9} {}", printable(&value));
     }
     text
 }

@@ -274,12 +274,9 @@ mod tests {
     fn aliases_work_and_are_bounded() {
         let node = parse("a: &x 1\nb: *x").unwrap();
         assert_eq!(node.get("b").unwrap().value, Value::Integer(1));
-        let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
-        for level in 1..9 {
-            let below = level - 1;
-            let uses = vec![format!("*a{below}"); 10].join(",");
-            bomb.push_str(&format!("a{level}: &a{level} [{uses}]\n"));
-        }
+        let level = |(level, item): (usize, String)| format!("a{level}: &a{level} [{}]", vec![item; 10].join(","));
+        let items = std::iter::once("x".to_owned()).chain((0..8).map(|below| format!("*a{below}")));
+        let bomb = items.enumerate().map(level).collect::<Vec<_>>().join("\n");
         let problem = parse(&bomb).unwrap_err();
         assert!(problem.message.contains("20000 values"), "{}", problem.message);
     }
