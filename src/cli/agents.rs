@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::check::status;
 use super::{ExitStatus, Output};
 use crate::agents::{A2aEndpoint, Agent, Catalog, load};
-use crate::config::{Environment, app_root};
+use crate::config::{Environment, app_root, printable};
 
 /// Options of `agents`.
 #[derive(Debug, clap::Args)]
@@ -95,9 +95,4 @@ fn endpoint_rows(catalog: &Catalog, agent: &Agent, a2a: &A2aEndpoint) -> [(&'sta
 fn word(setting: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(setting).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// A text without control characters, which could rule the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

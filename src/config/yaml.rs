@@ -307,4 +307,18 @@ mod tests {
             assert_eq!(problem.position().unwrap().line, line, "{text:?}");
         }
     }
+
+    proptest::proptest! {
+        /// Neither the parser nor a report on what it refused panics, and every place is one of the text.
+        #[test]
+        fn any_text_is_read_or_refused(text in "([a-c:é#&*!|>'\"%@`{}\\[\\],? \t\n\u{feff}\u{0}\u{1b}-]|: |- |\n  ){0,60}") {
+            match parse(&text) {
+                Ok(node) => {
+                    let source = Source::new("f.yaml", &text);
+                    proptest::prop_assert!(source.text.get(node.span).is_some());
+                }
+                Err(finding) => proptest::prop_assert!(!super::super::render(&finding, true).is_empty()),
+            }
+        }
+    }
 }
