@@ -63,5 +63,7 @@ impl Document {
 fn is_prose(field: &str) -> bool {
     let whole = ["name", "description", "response_example"];
     let trees = ["metadata.", "input_schema.", "response_schema."];
-    whole.contains(&field) || field.ends_with(".when") || trees.iter().any(|tree| field.starts_with(tree))
+    whole.contains(&field)
+        || field.rsplit('.').next() == Some("when")
+        || trees.iter().any(|tree| field.starts_with(tree))
 }

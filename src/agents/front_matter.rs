@@ -29,7 +29,7 @@ pub(super) fn split(source: &Arc<Source>, severity: Severity) -> Result<Parts, B
             severity,
             Code::FrontMatterMissing,
             0..0,
-            "this agent file has no front matter",
+            "this file has no front matter",
             "begin it with a line `---`, then `name:` and `description:`, then another line `---`",
         );
     };

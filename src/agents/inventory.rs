@@ -169,6 +169,6 @@ fn python_tools(root: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(root.join("tools")).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".py") && !name.starts_with('_'))
+        .filter(|name| Path::new(name).extension().is_some_and(|it| it == "py") && !name.starts_with('_'))
         .collect()
 }

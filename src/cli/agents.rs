@@ -1,5 +1,6 @@
 //! `a2a-functions agents`: the agents of an app folder, and where each is reached.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use super::check::status;
 use super::{ExitStatus, Output};
 use crate::agents::{A2aEndpoint, Agent, Catalog, load};
-use crate::config::{Environment, app_root};
+use crate::config::{Environment, app_root, printable};
 
 /// Options of `agents`.
 #[derive(Debug, clap::Args)]
@@ -72,7 +73,8 @@ fn as_text(catalog: &Catalog, agent: &Agent) -> String {
     }
     let mut text = format!("{}  {}\n", agent.slug, printable(&agent.name));
     for (title, value) in rows {
-        text.push_str(&format!("  {title:<9} {}\n", printable(&value)));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {title:<9} {}", printable(&value));
     }
     text
 }
@@ -93,9 +95,4 @@ fn endpoint_rows(catalog: &Catalog, agent: &Agent, a2a: &A2aEndpoint) -> [(&'sta
 fn word(setting: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(setting).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// A text without control characters, which could rule the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

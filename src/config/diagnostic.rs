@@ -45,7 +45,7 @@ impl Diagnostic {
             code,
             file: None,
             field: None,
-            message: message.into(),
+            message: printable(&message.into()),
             help: None,
             place: None,
             excerpt: true,
@@ -72,14 +72,14 @@ impl Diagnostic {
     /// Names the field, as a dotted path.
     #[must_use]
     pub fn field(mut self, field: impl Into<String>) -> Self {
-        self.field = Some(field.into());
+        self.field = Some(printable(&field.into()));
         self
     }
 
     /// Says what to do.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(printable(&help.into()));
         self
     }
 
@@ -100,6 +100,11 @@ impl Diagnostic {
         let (source, span) = self.place.as_ref().filter(|_| self.excerpt)?;
         Some((source, span))
     }
+}
+
+/// A text without control characters: what comes from a file must not rule the terminal.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// Findings in the order in which they were made.

@@ -15,7 +15,7 @@ const HOST_DEFAULT: &str = "api";
 /// A finding that stops the app: the file is unreadable, or the prefix cannot be part of a path.
 pub fn route_prefix(root: &Path, environment: &Environment) -> Result<String, Box<Diagnostic>> {
     if let Some(prefix) = environment.get(variables::ROUTE_PREFIX.name) {
-        return checked(prefix).map_err(|fault| Box::new(fault.field(variables::ROUTE_PREFIX.name)));
+        return checked(prefix).map_err(|fault| Box::new(fault.finding().field(variables::ROUTE_PREFIX.name)));
     }
     let Some(source) = Source::read(root, FILE, Severity::Error)? else {
         return Ok(String::new());
@@ -27,7 +27,7 @@ pub fn route_prefix(root: &Path, environment: &Environment) -> Result<String, Bo
     };
     let at = |fault: Diagnostic, span: &Span| Box::new(fault.at(&source, span).field(FIELD));
     match node.as_str() {
-        Some(prefix) => checked(prefix).map_err(|fault| at(fault, &node.span)),
+        Some(prefix) => checked(prefix).map_err(|fault| at(fault.finding(), &node.span)),
         None => Err(at(
             Diagnostic::new(
                 Severity::Error,
@@ -40,11 +40,18 @@ pub fn route_prefix(root: &Path, environment: &Environment) -> Result<String, Bo
     }
 }
 
-fn checked(prefix: &str) -> Result<String, Diagnostic> {
+/// Why a prefix cannot be served, and the remedy.
+struct Fault(&'static str, &'static str);
+
+impl Fault {
+    fn finding(self) -> Diagnostic {
+        Diagnostic::new(Severity::Error, Code::RoutePrefix, self.0).help(self.1)
+    }
+}
+
+fn checked(prefix: &str) -> Result<String, Fault> {
     const MAX_LENGTH: usize = 256;
     let trimmed = prefix.trim_matches('/');
-    let fault =
-        |message: &str, help: &str| Err(Diagnostic::new(Severity::Error, Code::RoutePrefix, message).help(help));
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
     let segments = || trimmed.split('/');
     if trimmed.is_empty() {
@@ -53,17 +60,17 @@ fn checked(prefix: &str) -> Result<String, Diagnostic> {
     if trimmed.len() > MAX_LENGTH
         || segments().any(|segment| segment.is_empty() || matches!(segment, "." | "..") || !segment.chars().all(plain))
     {
-        return fault(
+        return Err(Fault(
             "the route prefix is not a plain path",
             "use letters, digits, `-`, `_`, `.` and `~`, with single `/` between segments",
-        );
+        ));
     }
     let reserved = ["admin", "runtime"];
     if segments().next().is_some_and(|first| reserved.iter().any(|name| first.eq_ignore_ascii_case(name))) {
-        return fault(
+        return Err(Fault(
             "the Functions host keeps paths under `admin` and `runtime` for itself",
             "choose another route prefix, such as `\"\"`",
-        );
+        ));
     }
     Ok(trimmed.to_owned())
 }

@@ -93,4 +93,15 @@ mod tests {
         let source = Source::new("f", &"[".repeat(100_000));
         assert!(parse_json(&source, Severity::Error).is_err());
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "([a-cé0-9:/*\"\\\\{}\\[\\], \n.e-]|null|true){0,40}") {
+            let source = Source::new("f.json", &text);
+            match parse_json(&source, Severity::Error) {
+                Ok(node) => proptest::prop_assert!(source.text.get(node.span).is_some()),
+                Err(finding) => proptest::prop_assert!(!super::super::render(&finding, true).is_empty()),
+            }
+        }
+    }
 }

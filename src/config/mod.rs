@@ -21,7 +21,7 @@ mod yaml;
 pub use code::Code;
 pub use decode::{Authored, Decode, Fields, Reader, Spanned};
 pub(crate) use decode::{key, record};
-pub use diagnostic::{Diagnostic, Diagnostics, Severity, Summary};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity, Summary, printable};
 pub use environment::{Environment, app_root};
 pub use host_json::route_prefix;
 pub use json::parse_json;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Code, Diagnostic, Severity};
+use super::{Code, Diagnostic, Severity, printable};
 
 /// The largest file that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -85,7 +85,7 @@ impl Source {
         const LIMIT: usize = 60;
         let text = self.text.get(span.clone()).unwrap_or_default();
         let line = text.lines().next().unwrap_or_default().trim_end();
-        let mut shown: String = line.chars().take(LIMIT).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        let mut shown = printable(&line.chars().take(LIMIT).collect::<String>());
         if line.chars().nth(LIMIT).is_some() || text.trim_end().contains('\n') {
             shown.push('…');
         }

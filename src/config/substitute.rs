@@ -168,21 +168,13 @@ fn replace<'v>(text: &str, form: &Form, lookup: &dyn Fn(&str) -> Option<&'v str>
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let length = match form(rest) {
-            Some((length, name)) => {
-                if let Some(value) = lookup(name) {
-                    result.push_str(value);
-                } else {
-                    unset.push(name.to_owned());
-                    result.push_str(&rest[..length]);
-                }
-                length
-            }
-            None => {
-                result.push(first);
-                first.len_utf8()
-            }
-        };
+        let (length, name) = form(rest).map_or((first.len_utf8(), None), |(length, name)| (length, Some(name)));
+        if let Some(value) = name.and_then(lookup) {
+            result.push_str(value);
+        } else {
+            result.push_str(&rest[..length]);
+            unset.extend(name.map(ToOwned::to_owned));
+        }
         rest = &rest[length..];
     }
     result

@@ -274,12 +274,9 @@ mod tests {
     fn aliases_work_and_are_bounded() {
         let node = parse("a: &x 1\nb: *x").unwrap();
         assert_eq!(node.get("b").unwrap().value, Value::Integer(1));
-        let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
-        for level in 1..9 {
-            let below = level - 1;
-            let uses = vec![format!("*a{below}"); 10].join(",");
-            bomb.push_str(&format!("a{level}: &a{level} [{uses}]\n"));
-        }
+        let level = |(level, item): (usize, String)| format!("a{level}: &a{level} [{}]", vec![item; 10].join(","));
+        let items = std::iter::once("x".to_owned()).chain((0..8).map(|below| format!("*a{below}")));
+        let bomb = items.enumerate().map(level).collect::<Vec<_>>().join("\n");
         let problem = parse(&bomb).unwrap_err();
         assert!(problem.message.contains("20000 values"), "{}", problem.message);
     }
@@ -308,6 +305,20 @@ mod tests {
             assert_eq!(problem.code, Code::SyntaxInvalid);
             assert!(problem.message.contains(message), "{text:?}: {}", problem.message);
             assert_eq!(problem.position().unwrap().line, line, "{text:?}");
+        }
+    }
+
+    proptest::proptest! {
+        /// Neither the parser nor a report on what it refused panics, and every place is one of the text.
+        #[test]
+        fn any_text_is_read_or_refused(text in "([a-c:é#&*!|>'\"%@`{}\\[\\],? \t\n\u{feff}\u{0}\u{1b}-]|: |- |\n  ){0,60}") {
+            match parse(&text) {
+                Ok(node) => {
+                    let source = Source::new("f.yaml", &text);
+                    proptest::prop_assert!(source.text.get(node.span).is_some());
+                }
+                Err(finding) => proptest::prop_assert!(!super::super::render(&finding, true).is_empty()),
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! `A2A_FUNCTIONS_BLESS=1 cargo test --test docs` writes them anew.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod page;
 mod schemas;
 mod tables;

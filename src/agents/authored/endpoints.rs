@@ -12,7 +12,7 @@ pub(crate) enum Endpoints {
     /// `true` is `debug_chat_ui`, `chat_api` and `mcp`, never `a2a`; `false` is none.
     Switch(bool),
     /// The endpoints one by one.
-    Chosen(EndpointFields),
+    Chosen(Box<EndpointFields>),
 }
 
 record! {
@@ -66,7 +66,7 @@ pub(crate) enum Mode {
 impl Decode for Endpoints {
     fn decode(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         match node.value {
-            Value::Map(_) => EndpointFields::decode(node, reader).map(Self::Chosen),
+            Value::Map(_) => EndpointFields::decode(node, reader).map(|fields| Self::Chosen(Box::new(fields))),
             _ => bool::decode(node, reader).map(Self::Switch),
         }
     }

@@ -153,3 +153,12 @@ agent left out[A2F0203]: `timeout` must be a number, found a string `soon`
   = help: write a number";
     assert_eq!(render(finding(&loaded, Code::WrongType), false), expected);
 }
+
+#[test]
+fn what_a_file_says_cannot_rule_the_terminal() {
+    let loaded = load_with("\"\\e[31mfield\": x\nmcp: {exclude: [\"\\e[31mname\"]}");
+    for finding in &loaded.diagnostics {
+        assert!(!render(finding, false).contains('\u{1b}'), "{finding:?}");
+    }
+    assert_eq!(finding(&loaded, Code::UnknownField).severity, Severity::Skip);
+}
