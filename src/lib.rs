@@ -6,9 +6,12 @@
 pub mod admission;
 pub mod agents;
 pub mod auth;
+pub mod binding;
 pub mod clock;
 pub mod context;
 pub mod host_traits;
+pub mod protocol;
 pub mod reply;
 pub mod runner;
+pub mod service;
 pub mod store;

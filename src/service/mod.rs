@@ -1,0 +1,1 @@
+//! The rules of A2A, one file per profile.
