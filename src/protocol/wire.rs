@@ -6,7 +6,7 @@
 mod tests;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Number, Value};
+use serde_json::{Number, Value as Json};
 
 pub use a2a_pb::protojson::{
     AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill, ApiKeySecurityScheme, CancelTaskRequest,
@@ -15,6 +15,7 @@ pub use a2a_pb::protojson::{
     Role, SecurityRequirement, SecurityScheme, SendMessageConfiguration, SendMessageRequest, SendMessageResponse,
     StringList, SubscribeToTaskRequest, TaskPushNotificationConfig, part, security_scheme, send_message_response,
 };
+pub use pbjson_types::{Struct, Value, value::Kind};
 
 /// Media type of text, the only one that agents read and write today.
 pub const TEXT_PLAIN: &str = "text/plain";
@@ -43,7 +44,7 @@ pub fn decode<T: DeserializeOwned>(json: &str) -> Result<T, WireError> {
 }
 
 fn decode_relaxed<T: DeserializeOwned>(json: &str) -> Result<T, WireError> {
-    let mut tree: Value =
+    let mut tree: Json =
         serde_json::from_str(json).map_err(|error| WireError { field: String::new(), reason: bounded(&error) })?;
     unset_nulls(&mut tree);
     serde_path_to_error::deserialize(tree).map_err(|error| {
@@ -55,10 +56,10 @@ fn decode_relaxed<T: DeserializeOwned>(json: &str) -> Result<T, WireError> {
     })
 }
 
-fn unset_nulls(value: &mut Value) {
+fn unset_nulls(value: &mut Json) {
     match value {
-        Value::Array(elements) => elements.iter_mut().for_each(unset_nulls),
-        Value::Object(members) => {
+        Json::Array(elements) => elements.iter_mut().for_each(unset_nulls),
+        Json::Object(members) => {
             members.retain(|name, member| !member.is_null() || FREE_FORM.contains(&name.as_str()));
             for (name, member) in members {
                 if FREE_FORM.contains(&name.as_str()) { round_integers(member) } else { unset_nulls(member) }
@@ -68,11 +69,11 @@ fn unset_nulls(value: &mut Value) {
     }
 }
 
-fn round_integers(value: &mut Value) {
+fn round_integers(value: &mut Json) {
     match value {
-        Value::Array(elements) => elements.iter_mut().for_each(round_integers),
-        Value::Object(members) => members.values_mut().for_each(round_integers),
-        Value::Number(number) => {
+        Json::Array(elements) => elements.iter_mut().for_each(round_integers),
+        Json::Object(members) => members.values_mut().for_each(round_integers),
+        Json::Number(number) => {
             if let Some(double) = number.as_f64().and_then(Number::from_f64) {
                 *number = double;
             }
