@@ -6,6 +6,7 @@
 pub mod admission;
 pub mod agents;
 pub mod auth;
+pub mod binding;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -14,7 +15,9 @@ pub mod edge;
 pub mod functions_app;
 pub mod host_traits;
 pub mod http;
+pub mod protocol;
 pub mod reply;
 pub mod runner;
+pub mod service;
 pub mod store;
 pub mod telemetry;

@@ -1,0 +1,4 @@
+//! The wire formats: from bytes to a typed request, from a reply or an error back to bytes.
+
+pub mod jsonrpc;
+pub mod methods;
