@@ -1,5 +1,6 @@
-//! The store of a single process that keeps nothing: for tests, benchmarks and trying things out.
+//! The in-process back end: for tests, benchmarks and throw-away runs; what it holds ends with the process.
 
+use std::collections::btree_map::Range;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,65 +8,67 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::check_commit;
-use super::{Cursor, Etag, MAX_SCAN_LIMIT, Op, Page, PartitionKey, Record, RowKey, RowRange, Store, StoreError, Write};
+use super::{Cursor, Etag, Op, Page, PartitionKey, Record, RowKey, RowRange, Store, StoreError, Write, bounds};
 use crate::clock::{Clock, Timestamp};
 
-/// Partitions that a commit looks through for expired records: what expires is removed without a pass over everything.
-const PURGED_PER_COMMIT: usize = 2;
+/// Expired records that a commit removes for each of its steps. More than one, so that the dead can never outgrow the
+/// living: every step adds at most one record.
+const PURGED_PER_OP: usize = 2;
 
-/// Records in this process's memory. A commit is atomic: one lock covers all partitions.
+/// Records in this process's memory.
 #[derive(Debug)]
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    records: Mutex<Records>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    partitions: HashMap<PartitionKey, BTreeMap<RowKey, Stored>>,
-    /// Version of the last write; every write gets the next one.
-    version: u64,
-    /// Partitions in the order in which their turn to be purged comes.
-    purge_queue: std::collections::VecDeque<PartitionKey>,
+struct Records {
+    partitions: HashMap<PartitionKey, BTreeMap<RowKey, Slot>>,
+    /// Which records expire when; the version keeps records apart that expire in the same millisecond.
+    expiring: BTreeMap<(Timestamp, u64), (PartitionKey, RowKey)>,
+    last_version: u64,
 }
 
 #[derive(Debug)]
-struct Stored {
+struct Slot {
     value: Bytes,
     version: u64,
     expires: Option<Timestamp>,
 }
 
-impl Stored {
-    fn is_alive(&self, now: Timestamp) -> bool {
+impl Slot {
+    fn is_live(&self, now: Timestamp) -> bool {
         self.expires.is_none_or(|expires| expires > now)
     }
+
+    fn record(&self, row: &RowKey) -> Record {
+        Record { row: row.clone(), value: self.value.clone(), etag: etag(self.version) }
+    }
+}
+
+fn etag(version: u64) -> Etag {
+    Etag(version.to_string())
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// An empty store whose records expire by `clock`.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, state: Mutex::default() }
+        Self { clock, records: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // No step of a commit can panic half way, so a poisoned lock guards whole records.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A commit checks before it changes anything, so that a panic elsewhere leaves nothing half done behind.
+    fn lock(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn record(row: &RowKey, stored: &Stored) -> Record {
-    Record { row: row.clone(), value: stored.value.clone(), etag: Etag(stored.version.to_string()) }
 }
 
 #[async_trait]
 impl Store for MemoryStore {
     async fn get(&self, partition: &PartitionKey, row: &RowKey) -> Result<Option<Record>, StoreError> {
         let now = self.clock.now();
-        let state = self.state();
-        let stored = state.partitions.get(partition).and_then(|rows| rows.get(row));
-        Ok(stored.filter(|stored| stored.is_alive(now)).map(|stored| record(row, stored)))
+        let records = self.lock();
+        Ok(records.live(partition, row, now).map(|slot| slot.record(row)))
     }
 
     async fn scan(
@@ -75,94 +78,168 @@ impl Store for MemoryStore {
         limit: usize,
         cursor: Option<&Cursor>,
     ) -> Result<Page, StoreError> {
-        let limit = limit.clamp(1, MAX_SCAN_LIMIT);
-        let from = match cursor {
-            Some(Cursor(row)) => {
-                Some(RowKey::new(row.clone()).map_err(|_| StoreError::OutOfBounds("the cursor is not one of ours"))?)
-            }
-            None => range.from.clone(),
-        };
-        let bounds = (
-            from.as_ref().map_or(Bound::Unbounded, Bound::Included),
-            range.to.as_ref().map_or(Bound::Unbounded, Bound::Excluded),
-        );
-        if let (Bound::Included(from), Bound::Excluded(to)) = bounds
-            && from >= to
-        {
-            return Ok(Page { records: Vec::new(), next: None });
-        }
+        bounds::check_scan(limit)?;
+        let after = cursor.map(|cursor| RowKey::new(cursor.0.as_str())).transpose();
+        let after = after.map_err(|_| StoreError::OutOfBounds("a cursor of another store"))?;
         let now = self.clock.now();
-        let state = self.state();
-        let Some(rows) = state.partitions.get(partition) else {
-            return Ok(Page { records: Vec::new(), next: None });
-        };
-        let mut alive = rows.range::<RowKey, _>(bounds).filter(|(_, stored)| stored.is_alive(now));
-        let records = alive.by_ref().take(limit).map(|(row, stored)| record(row, stored)).collect();
-        let next = alive.next().map(|(row, _)| Cursor(row.as_str().to_owned()));
+        let records = self.lock();
+        let rows = records.partitions.get(partition).and_then(|rows| rows_in(rows, range, after.as_ref()));
+        let mut live = rows.into_iter().flatten().filter(|(_, slot)| slot.is_live(now));
+        let records: Vec<Record> = live.by_ref().take(limit).map(|(row, slot)| slot.record(row)).collect();
+        let more = live.next().is_some();
+        let next = records.last().filter(|_| more).map(|last| Cursor(last.row.as_str().to_owned()));
         Ok(Page { records, next })
     }
 
     async fn commit(&self, partition: &PartitionKey, ops: &[Op]) -> Result<Vec<Option<Etag>>, StoreError> {
-        check_commit(ops)?;
+        bounds::check_commit(ops)?;
         let now = self.clock.now();
-        let mut state = self.state();
-        let rows = state.partitions.get(partition);
-        for (index, op) in ops.iter().enumerate() {
-            let alive = rows.and_then(|rows| rows.get(op.row())).filter(|stored| stored.is_alive(now));
-            let holds = match op {
-                Op::Insert(_) => alive.is_none(),
-                Op::Upsert(_) => true,
-                Op::Replace { etag, .. } | Op::Delete { etag, .. } | Op::Check { etag, .. } => {
-                    alive.is_some_and(|stored| stored.version.to_string() == etag.0)
-                }
-            };
-            if !holds {
-                return Err(StoreError::Conflict { index });
-            }
+        let mut records = self.lock();
+        if let Some(index) = ops.iter().position(|op| !records.allows(partition, op, now)) {
+            return Err(StoreError::Conflict { index });
         }
-        let etags = state.apply(partition, ops);
-        state.purge(now);
+        let etags = ops.iter().map(|op| records.apply(partition, op).map(etag)).collect();
+        records.purge(now, ops.len() * PURGED_PER_OP);
         Ok(etags)
     }
 }
 
-impl State {
-    /// Carries out steps whose conditions hold.
-    fn apply(&mut self, partition: &PartitionKey, ops: &[Op]) -> Vec<Option<Etag>> {
-        if !self.partitions.contains_key(partition) {
-            self.purge_queue.push_back(partition.clone());
-        }
-        let rows = self.partitions.entry(partition.clone()).or_default();
-        let mut etags = Vec::with_capacity(ops.len());
-        for op in ops {
-            etags.push(match op {
-                Op::Insert(write) | Op::Replace { write, .. } | Op::Upsert(write) => {
-                    self.version += 1;
-                    let Write { row, value, expires } = write.clone();
-                    rows.insert(row, Stored { value, version: self.version, expires });
-                    Some(Etag(self.version.to_string()))
-                }
-                Op::Delete { row, .. } => {
-                    rows.remove(row);
-                    None
-                }
-                Op::Check { etag, .. } => Some(etag.clone()),
-            });
-        }
-        etags
+/// The rows of `range` that come after `after`; `None` for a range that holds nothing.
+fn rows_in<'a>(
+    rows: &'a BTreeMap<RowKey, Slot>,
+    range: &RowRange,
+    after: Option<&RowKey>,
+) -> Option<Range<'a, RowKey, Slot>> {
+    let from = match (&range.from, after) {
+        (Some(from), Some(after)) if from > after => Bound::Included(from),
+        (_, Some(after)) => Bound::Excluded(after),
+        (Some(from), None) => Bound::Included(from),
+        (None, None) => Bound::Unbounded,
+    };
+    let to = range.to.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+    // `BTreeMap::range` panics on bounds in the wrong order.
+    match (from, to) {
+        (Bound::Included(from) | Bound::Excluded(from), Bound::Excluded(to)) if from >= to => None,
+        bounds => Some(rows.range::<RowKey, _>(bounds)),
+    }
+}
+
+impl Records {
+    fn live(&self, partition: &PartitionKey, row: &RowKey, now: Timestamp) -> Option<&Slot> {
+        self.partitions.get(partition)?.get(row).filter(|slot| slot.is_live(now))
     }
 
-    /// Removes expired records of the partitions whose turn it is, and partitions that became empty.
-    fn purge(&mut self, now: Timestamp) {
-        for _ in 0..PURGED_PER_COMMIT.min(self.purge_queue.len()) {
-            let Some(partition) = self.purge_queue.pop_front() else { return };
-            let Some(rows) = self.partitions.get_mut(&partition) else { continue };
-            rows.retain(|_, stored| stored.is_alive(now));
-            if rows.is_empty() {
-                self.partitions.remove(&partition);
-            } else {
-                self.purge_queue.push_back(partition);
+    fn allows(&self, partition: &PartitionKey, op: &Op, now: Timestamp) -> bool {
+        let live = self.live(partition, op.row(), now);
+        match op {
+            Op::Insert(_) => live.is_none(),
+            Op::Upsert(_) => true,
+            Op::Replace { etag: seen, .. } | Op::Delete { etag: seen, .. } | Op::Check { etag: seen, .. } => {
+                live.is_some_and(|slot| etag(slot.version) == *seen)
             }
         }
+    }
+
+    /// Does an allowed step, and answers the version of its row.
+    fn apply(&mut self, partition: &PartitionKey, op: &Op) -> Option<u64> {
+        match op {
+            Op::Insert(write) | Op::Replace { write, .. } | Op::Upsert(write) => Some(self.put(partition, write)),
+            Op::Delete { row, .. } => {
+                self.remove(partition, row);
+                None
+            }
+            Op::Check { row, .. } => Some(self.partitions.get(partition)?.get(row)?.version),
+        }
+    }
+
+    fn put(&mut self, partition: &PartitionKey, write: &Write) -> u64 {
+        self.last_version += 1;
+        let version = self.last_version;
+        let slot = Slot { value: write.value.clone(), version, expires: write.expires };
+        if let Some(expires) = write.expires {
+            self.expiring.insert((expires, version), (partition.clone(), write.row.clone()));
+        }
+        // Looked up first: most commits go to a partition that exists, and need no copy of its key.
+        let rows = match self.partitions.get_mut(partition) {
+            Some(rows) => rows,
+            None => self.partitions.entry(partition.clone()).or_default(),
+        };
+        if let Some(Slot { version, expires: Some(expires), .. }) = rows.insert(write.row.clone(), slot) {
+            self.expiring.remove(&(expires, version));
+        }
+        version
+    }
+
+    fn remove(&mut self, partition: &PartitionKey, row: &RowKey) {
+        let Some(rows) = self.partitions.get_mut(partition) else { return };
+        if let Some(Slot { version, expires: Some(expires), .. }) = rows.remove(row) {
+            self.expiring.remove(&(expires, version));
+        }
+        if rows.is_empty() {
+            self.partitions.remove(partition);
+        }
+    }
+
+    /// Removes up to `limit` expired records, of whatever partition.
+    fn purge(&mut self, now: Timestamp, limit: usize) {
+        for _ in 0..limit {
+            let Some(first) = self.expiring.first_entry() else { return };
+            if first.key().0 > now {
+                return;
+            }
+            let (partition, row) = first.remove();
+            self.remove(&partition, &row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct SetClock(AtomicU64);
+
+    impl Clock for SetClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    fn upsert(row: &str, expires: u64) -> Op {
+        let row = RowKey::new(row).unwrap();
+        Op::Upsert(Write { row, value: Bytes::from_static(b"v"), expires: Some(Timestamp::from_millis(expires)) })
+    }
+
+    #[tokio::test]
+    async fn expired_records_are_freed_by_later_commits_to_other_partitions() {
+        let clock = Arc::new(SetClock::default());
+        let store = MemoryStore::new(clock.clone());
+        for partition in 0..50 {
+            let partition = PartitionKey::new(format!("p{partition}")).unwrap();
+            store.commit(&partition, &[upsert("r", 10)]).await.unwrap();
+        }
+        clock.0.store(10, Ordering::Relaxed);
+        let busy = PartitionKey::new("busy").unwrap();
+        for _ in 0..25 {
+            store.commit(&busy, &[upsert("r", 1000)]).await.unwrap();
+        }
+        let records = store.lock();
+        assert_eq!(records.partitions.keys().collect::<Vec<_>>(), [&busy]);
+        assert_eq!(records.expiring.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_value_is_shared_and_not_copied() {
+        let store = MemoryStore::new(Arc::new(SetClock::default()));
+        let partition = PartitionKey::new("p").unwrap();
+        let row = RowKey::new("r").unwrap();
+        let value = Bytes::from(vec![7; 1000]);
+        let write = Write { row: row.clone(), value: value.clone(), expires: None };
+        store.commit(&partition, &[Op::Insert(write)]).await.unwrap();
+        let read = store.get(&partition, &row).await.unwrap().unwrap();
+        assert_eq!(read.value.as_ptr(), value.as_ptr());
     }
 }

@@ -1,6 +1,8 @@
-//! The storage waist: one small trait under all durable state; back ends store bytes and compare ETags, nothing more.
+//! The storage waist: one small trait under all durable state; back ends store bytes and compare versions, nothing more.
 
+mod bounds;
 pub mod memory;
+pub mod observed;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -11,6 +13,8 @@ use crate::clock::Timestamp;
 pub const MAX_VALUE_BYTES: usize = 512 * 1024;
 /// Most operations in one commit.
 pub const MAX_COMMIT_OPS: usize = 100;
+/// Most bytes of values in one commit: what the tightest back end takes (4 MiB of base64 and framing in Azure Tables).
+pub const MAX_COMMIT_BYTES: usize = 2 * 1024 * 1024;
 /// Most records that one scan returns.
 pub const MAX_SCAN_LIMIT: usize = 1000;
 
@@ -147,6 +151,14 @@ impl Op {
             Self::Delete { row, .. } | Self::Check { row, .. } => row,
         }
     }
+
+    /// What this step writes, if it writes.
+    pub fn write(&self) -> Option<&Write> {
+        match self {
+            Self::Insert(write) | Self::Replace { write, .. } | Self::Upsert(write) => Some(write),
+            Self::Delete { .. } | Self::Check { .. } => None,
+        }
+    }
 }
 
 /// A record to be written.
@@ -166,7 +178,7 @@ pub enum StoreError {
     /// A step's condition did not hold, and nothing was written: someone else was faster.
     #[error("step {index} of the commit found another version of its row")]
     Conflict {
-        /// Index into the commit's steps.
+        /// Index into the commit's steps of one whose condition did not hold.
         index: usize,
     },
     /// The back end did not answer, or asked to be left alone for a while. A commit may or may not have happened.
@@ -177,7 +189,8 @@ pub enum StoreError {
         /// How long the back end asked callers to wait.
         retry_after: Option<std::time::Duration>,
     },
-    /// The call breaks a limit of the trait: a value too large, too many steps, a row twice.
+    /// The call breaks a limit of the trait and was not tried: a value too large, too many steps, a row twice, a cursor
+    /// that no scan of this store gave out.
     #[error("the storage call is out of bounds: {0}")]
     OutOfBounds(&'static str),
     /// The back end refused our credentials.
@@ -195,8 +208,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Reads one record; `None` when it is absent or expired.
     async fn get(&self, partition: &PartitionKey, row: &RowKey) -> Result<Option<Record>, StoreError>;
 
-    /// Reads up to `limit` records (at most [`MAX_SCAN_LIMIT`]) of a range in key order, from `cursor` on. May return
-    /// fewer with a cursor.
+    /// Reads up to `limit` records (1 to [`MAX_SCAN_LIMIT`]) of a range in key order, from `cursor` on. May return fewer,
+    /// or none, together with a cursor.
     async fn scan(
         &self,
         partition: &PartitionKey,
@@ -205,26 +218,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         cursor: Option<&Cursor>,
     ) -> Result<Page, StoreError>;
 
-    /// Applies all of `ops` (1 to [`MAX_COMMIT_OPS`]), or none. Answers the new version of each row that a step wrote,
-    /// `None` for deletions, in the order of the steps.
+    /// Applies all of `ops` (1 to [`MAX_COMMIT_OPS`], values of at most [`MAX_COMMIT_BYTES`] together), or none. Answers
+    /// the version of each step's row after the commit, `None` for deletions, in the order of the steps.
+    ///
+    /// Dropping the future leaves open whether the commit happens, but never half of it.
     async fn commit(&self, partition: &PartitionKey, ops: &[Op]) -> Result<Vec<Option<Etag>>, StoreError>;
-}
-
-/// Holds a commit against the bounds that every back end shares.
-fn check_commit(ops: &[Op]) -> Result<(), StoreError> {
-    if ops.is_empty() || ops.len() > MAX_COMMIT_OPS {
-        return Err(StoreError::OutOfBounds("a commit has 1 to 100 steps"));
-    }
-    let mut rows = std::collections::HashSet::with_capacity(ops.len());
-    for op in ops {
-        if !rows.insert(op.row()) {
-            return Err(StoreError::OutOfBounds("a row stands in two steps of a commit"));
-        }
-        if let Op::Insert(write) | Op::Replace { write, .. } | Op::Upsert(write) = op
-            && write.value.len() > MAX_VALUE_BYTES
-        {
-            return Err(StoreError::OutOfBounds("a value has at most 512 KiB"));
-        }
-    }
-    Ok(())
 }

@@ -1,0 +1,36 @@
+//! One contract suite for every storage back end.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+mod backends;
+mod bench;
+#[path = "../support/clock.rs"]
+mod clock;
+mod contracts;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+use backends::Backend;
+use bench::Bench;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for backend in Backend::ALL {
+        for contract in contracts::all() {
+            trials.push(Trial::test(format!("{}::{}", backend.name(), contract.name), move || {
+                block_on(async { (contract.run)(Bench::new(backend)).await });
+                Ok(())
+            }));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Runs one trial on a runtime of its own, with threads: back ends are used in parallel.
+fn block_on(trial: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("a runtime starts").block_on(trial);
+}
