@@ -1,5 +1,7 @@
 //! An app folder read once: files in, a frozen catalogue of agents out.
 
+pub mod card;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
