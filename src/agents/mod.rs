@@ -4,6 +4,7 @@ mod address;
 mod agent_file;
 mod app_settings;
 mod authored;
+pub mod card;
 mod discover;
 mod document;
 mod front_matter;

@@ -54,7 +54,9 @@ impl Form {
 
     fn texts(&mut self, texts: &[String]) {
         self.open(b'l', texts.len());
-        texts.iter().for_each(|text| self.text(text));
+        for text in texts {
+            self.text(text);
+        }
     }
 
     fn part(&mut self, part: &Part) {
@@ -104,7 +106,9 @@ impl Form {
             Some(Kind::StringValue(text)) => self.text(text),
             Some(Kind::ListValue(list)) => {
                 self.open(b'l', list.values.len());
-                list.values.iter().for_each(|value| self.value(value));
+                for value in &list.values {
+                    self.value(value);
+                }
             }
             Some(Kind::StructValue(object)) => self.object(object),
         }
