@@ -1,7 +1,8 @@
 //! What the surrounding host can do, as data: nothing below the edge asks which host it is.
 
-/// The abilities and duties that a host leaves to this process.
+/// The abilities and duties of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about a host, not a state")]
 pub struct HostTraits {
     /// The host has checked the function key or master key before the request arrives here.
     pub checks_keys: bool,

@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod agents;
+pub mod app;
 pub mod auth;
 pub mod binding;
 pub mod cli;

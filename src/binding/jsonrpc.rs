@@ -2,8 +2,10 @@
 
 mod decode;
 mod encode;
+mod endpoint;
 #[cfg(test)]
 mod tests;
 
 pub use decode::{Envelope, Rejection, RequestId, decode};
 pub use encode::{encode_error, encode_result, http_status};
+pub use endpoint::{MAX_BODY_BYTES, answer, refuse};

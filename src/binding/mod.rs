@@ -3,3 +3,14 @@
 pub mod card;
 pub mod jsonrpc;
 pub mod methods;
+
+/// What became of a request, for the request log; rides on the response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// The operation, empty when none was reached.
+    pub method: &'static str,
+    /// `success`, `replayed`, or the reason of the error.
+    pub name: &'static str,
+    /// JSON-RPC error code, 0 without one.
+    pub code: i32,
+}

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 
 use http::header::{ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY};
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use url::Url;
 
@@ -147,17 +148,16 @@ impl Authorities {
     }
 
     /// The answer to a preflight of an origin that passed; `None` when the request is not a preflight.
-    pub fn preflight<B, R: Default>(request: &Request<B>, origin: Option<&HeaderValue>) -> Option<Response<R>> {
+    pub fn preflight<R: Default>(request: &Parts, origin: Option<&HeaderValue>) -> Option<Response<R>> {
         let is_preflight =
-            request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-        let origin = origin.filter(|_| is_preflight)?;
+            request.method == Method::OPTIONS && request.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        origin.filter(|_| is_preflight)?;
         let mut response = Response::new(R::default());
         *response.status_mut() = StatusCode::NO_CONTENT;
         let headers = response.headers_mut();
         headers.insert("access-control-allow-methods", ALLOWED_METHODS);
         headers.insert("access-control-allow-headers", ALLOWED_HEADERS);
         headers.insert("access-control-max-age", PREFLIGHT_MAX_AGE);
-        Self::share(headers, origin.clone());
         Some(response)
     }
 

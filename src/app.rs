@@ -1,0 +1,246 @@
+//! Assembly: the only file that names concrete stores, runners and ways of authentication.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::admission::{Admission, Capacity};
+use crate::agents::card::{CardError, ServedCard};
+use crate::agents::{Agent, AuthMode, Catalog};
+use crate::auth::{Authenticator, KeyRing, KeyRingError};
+use crate::clock::{Clock, Random, SystemClock, SystemRandom};
+use crate::config::{Environment, variables};
+use crate::context::{Contexts, LeaseTimes, SecretTooShort};
+use crate::edge::authority::{Authorities, AuthorityError};
+use crate::edge::{Door, Site};
+use crate::host_traits::HostTraits;
+use crate::http::HttpClient;
+use crate::runner::select::{RunnerParts, select};
+use crate::runner::settings::{RunnerSettings, SettingsError};
+use crate::service::{ServedAgent, Service};
+use crate::store::Store;
+use crate::store::memory::MemoryStore;
+
+/// How long a crashed process keeps a context from others.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// Where state is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreChoice {
+    /// In this process, until it ends.
+    Memory,
+    /// In a file.
+    Sqlite(PathBuf),
+    /// In Azure Tables.
+    AzureTable,
+}
+
+/// A store cannot be chosen by this text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a store; choose memory, sqlite:PATH or azure-table")]
+pub struct UnknownStore(String);
+
+impl std::str::FromStr for StoreChoice {
+    type Err = UnknownStore;
+
+    fn from_str(text: &str) -> Result<Self, UnknownStore> {
+        match text.split_once(':') {
+            None if text == "memory" => Ok(Self::Memory),
+            None if text == "azure-table" => Ok(Self::AzureTable),
+            Some(("sqlite", path)) if !path.is_empty() => Ok(Self::Sqlite(PathBuf::from(path))),
+            _ => Err(UnknownStore(text.to_owned())),
+        }
+    }
+}
+
+/// Why an app cannot be put together. Each says what to set.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// No agent declares an A2A endpoint.
+    #[error("no agent of {0} declares builtin_endpoints.a2a, so there is nothing to serve")]
+    NothingToServe(String),
+    /// The key ring cannot be read.
+    #[error(transparent)]
+    Keys(#[from] KeyRingError),
+    /// Agents ask for keys and there are none.
+    #[error(
+        "agents with http_auth function or admin need keys here: set A2A_FUNCTION_KEYS to entries such as \
+         ci=sha256:<hash>, or bind to loopback, where a key is made for each run"
+    )]
+    NoKeys,
+    /// The lists of hosts and origins cannot be read.
+    #[error(transparent)]
+    Authorities(#[from] AuthorityError),
+    /// The provider's settings are wrong.
+    #[error(transparent)]
+    Runner(#[from] SettingsError),
+    /// The secret of context identifiers is too short.
+    #[error(transparent)]
+    Secret(#[from] SecretTooShort),
+    /// A card cannot be built.
+    #[error(transparent)]
+    Card(#[from] CardError),
+    /// The store's settings are wrong.
+    #[error("{0}")]
+    Store(String),
+    /// The store is not part of this build.
+    #[error("this build has no store {0}: build with the cargo feature {1}")]
+    StoreNotBuilt(&'static str, &'static str),
+}
+
+/// What an app is put together from.
+#[derive(Debug)]
+pub struct AppParts<'a> {
+    /// The agents.
+    pub catalog: &'a Catalog,
+    /// Variables of the process and of `local.settings.json`.
+    pub environment: &'a Environment,
+    /// The host.
+    pub host: HostTraits,
+    /// The store.
+    pub store: StoreChoice,
+    /// The process serves a developer on the same machine: canned replies stand in for a model, and a key is made up when
+    /// none is set.
+    pub local: bool,
+}
+
+/// An app, ready to answer requests. Nothing has been connected to yet.
+#[derive(Debug)]
+pub struct App {
+    /// What answers requests.
+    pub door: Door,
+    /// A key that was made up for this run.
+    pub made_up_key: Option<String>,
+}
+
+impl App {
+    /// Puts an app together.
+    pub fn build(parts: &AppParts<'_>) -> Result<Self, AppError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let random: Arc<dyn Random> = Arc::new(SystemRandom);
+        let store = open_store(&parts.store, parts.environment, &clock)?;
+        let (ring, made_up_key) = key_ring(parts, &*random)?;
+        let sites = sites(parts.catalog)?;
+        let service = Arc::new(service(parts, store, &clock, &random)?);
+        let door = Door::new(
+            parts.host,
+            &parts.catalog.route_prefix,
+            authorities(parts)?,
+            Authenticator::new(parts.host, Arc::new(ring)),
+            sites,
+            service,
+        );
+        Ok(Self { door, made_up_key })
+    }
+}
+
+fn open_store(
+    choice: &StoreChoice,
+    environment: &Environment,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn Store>, AppError> {
+    let clock = Arc::clone(clock);
+    match choice {
+        StoreChoice::Memory => Ok(Arc::new(MemoryStore::new(clock))),
+        StoreChoice::Sqlite(path) => sqlite(path, clock),
+        StoreChoice::AzureTable => azure_table(environment, clock),
+    }
+}
+
+#[cfg(feature = "sqlite")]
+#[expect(clippy::unnecessary_wraps, reason = "builds without the back end fail here")]
+fn sqlite(path: &Path, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, AppError> {
+    use crate::store::sqlite::{SqliteSettings, SqliteStore};
+    Ok(Arc::new(SqliteStore::new(SqliteSettings::new(path), clock)))
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn sqlite(_: &Path, _: Arc<dyn Clock>) -> Result<Arc<dyn Store>, AppError> {
+    Err(AppError::StoreNotBuilt("sqlite", "sqlite"))
+}
+
+#[cfg(not(feature = "azure"))]
+fn azure_table(_: &Environment, _: Arc<dyn Clock>) -> Result<Arc<dyn Store>, AppError> {
+    Err(AppError::StoreNotBuilt("azure-table", "azure"))
+}
+
+fn key_ring(parts: &AppParts<'_>, random: &dyn Random) -> Result<(KeyRing, Option<String>), AppError> {
+    let ring = KeyRing::parse(parts.environment.get(variables::FUNCTION_KEYS.name).unwrap_or_default())?;
+    let asks_for_keys = |agent: &&Arc<Agent>| {
+        agent.a2a.is_some() && matches!(agent.http_auth.mode, AuthMode::Function | AuthMode::Admin)
+    };
+    let needed = !parts.host.checks_keys && parts.catalog.agents.iter().any(|agent| asks_for_keys(&agent));
+    match (ring.is_empty() && needed, parts.local) {
+        (false, _) => Ok((ring, None)),
+        (true, true) => {
+            let (ring, key) = KeyRing::ephemeral(random);
+            Ok((ring, Some(key)))
+        }
+        (true, false) => Err(AppError::NoKeys),
+    }
+}
+
+fn sites(catalog: &Catalog) -> Result<Vec<Site>, AppError> {
+    let mut sites = Vec::new();
+    for agent in &catalog.agents {
+        let bound = catalog.limits.executions_per_agent;
+        let (Some(endpoint), Some(served)) = (&agent.a2a, ServedAgent::new(Arc::clone(agent), bound)) else {
+            continue;
+        };
+        let card = ServedCard::build(agent, endpoint, last_change(catalog, agent))?;
+        sites.push(Site { agent: Arc::new(served), card });
+    }
+    if sites.is_empty() {
+        return Err(AppError::NothingToServe(catalog.root.display().to_string()));
+    }
+    Ok(sites)
+}
+
+/// When the files that a card is made from last changed: the agent's own and the app's settings.
+fn last_change(catalog: &Catalog, agent: &Agent) -> SystemTime {
+    [Path::new(&agent.source_file), Path::new("agents.config.yaml")]
+        .iter()
+        .filter_map(|file| std::fs::metadata(catalog.root.join(file)).ok()?.modified().ok())
+        .max()
+        .unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+fn service(
+    parts: &AppParts<'_>,
+    store: Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+    random: &Arc<dyn Random>,
+) -> Result<Service, AppError> {
+    let limits = &parts.catalog.limits;
+    let lookup = |name: &str| parts.environment.get(name).map(str::to_owned);
+    let settings = RunnerSettings::from_env(lookup)?;
+    let runner_parts =
+        RunnerParts { http: HttpClient::from_env(lookup), clock: Arc::clone(clock), random: Arc::clone(random) };
+    let times = LeaseTimes { duration: LEASE, retention: limits.context_retention };
+    let secret = parts.environment.get_filled(variables::CONTEXT_SECRET.name);
+    let capacity = limits.global_executions.map(|slots| {
+        Arc::new(Capacity::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), slots, LEASE))
+    });
+    let contexts =
+        Contexts::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), limits.context_retention, secret)?;
+    Ok(Service {
+        admission: Admission::new(store, Arc::clone(clock), Arc::clone(random), times),
+        capacity,
+        contexts,
+        runner: select(&settings, parts.local, runner_parts),
+        random: Arc::clone(random),
+    })
+}
+
+fn authorities(parts: &AppParts<'_>) -> Result<Authorities, AuthorityError> {
+    let variable = |variable: variables::Variable| parts.environment.get(variable.name).unwrap_or_default();
+    let urls = parts.catalog.agents.iter().filter_map(|agent| Some(agent.a2a.as_ref()?.url.as_str()));
+    let mut hosts = variable(variables::ALLOWED_HOSTS).to_owned();
+    if let Some(site) = parts.environment.get_filled(variables::WEBSITE_HOSTNAME.name) {
+        // Local tools put the port into it.
+        let name = site.rsplit_once(':').map_or(site, |(name, _)| name);
+        hosts = format!("{hosts},{name}");
+    }
+    let origins = variable(variables::ALLOWED_ORIGINS);
+    Authorities::new(urls, &hosts, origins, parts.host.checks_authority, parts.host.forwards_host)
+}

@@ -1,0 +1,169 @@
+//! The JSON-RPC endpoint over HTTP: what is checked before a body is read, and what an answer looks like.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+
+use super::{RequestId, decode, encode_error, encode_result, http_status};
+use crate::auth::{Caller, CallerKind, KEY_HEADER, Refusal};
+use crate::binding::Outcome;
+use crate::protocol::extensions::{A2A_EXTENSIONS, Declared, IDEMPOTENT_SEND};
+use crate::protocol::media_type::{APPLICATION_JSON, require_json};
+use crate::protocol::version::{self, Version};
+use crate::protocol::{ErrorKind, ServiceError};
+use crate::service::{Repeat, Sent, ServedAgent, Service};
+
+/// Largest body of a request, in bytes.
+pub const MAX_BODY_BYTES: usize = 256 * 1024;
+/// A body must arrive whole within this time.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+/// Longest idempotency key, in bytes.
+const MAX_KEY_BYTES: usize = 255;
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const INVOCATION_ID: &str = "x-ms-invocation-id";
+
+/// Answers a POST to an agent's endpoint.
+///
+/// `trusts_invocation_id`: the host sets the header of that name itself, on every attempt of a request the same.
+pub async fn answer(
+    service: &Arc<Service>,
+    agent: &Arc<ServedAgent>,
+    caller: Result<Caller, Refusal>,
+    request: (&Parts, Body),
+    trusts_invocation_id: bool,
+) -> Response<Body> {
+    let (parts, body) = request;
+    let caller = match caller {
+        Ok(caller) => caller,
+        Err(refusal) => return refuse(refusal),
+    };
+    if let Err(error) = require_json(&parts.headers) {
+        return failure(RequestId::NULL, &error, "");
+    }
+    let body = match read(&parts.headers, body).await {
+        Ok(body) => body,
+        Err(error) => return failure(RequestId::NULL, &error, ""),
+    };
+    let envelope = match decode(&body) {
+        Ok(envelope) => envelope,
+        Err(rejection) => return failure(rejection.id, &rejection.error, ""),
+    };
+    let method = super::super::methods::find(&envelope.method).map_or("", |row| row.operation.name());
+    let called = async {
+        version::require(&parts.headers, parts.uri.query(), &[Version::V1_0])?;
+        let request = envelope.request()?;
+        let repeat = repeat(&caller, &parts.headers, trusts_invocation_id)?;
+        service.call(agent, &caller, request, repeat).await
+    };
+    match called.await {
+        Ok(sent) => success(envelope.id, &sent, method, &parts.headers),
+        Err(error) => failure(envelope.id, &error, method),
+    }
+}
+
+/// The whole body, or why it is not read.
+async fn read(headers: &HeaderMap, body: Body) -> Result<bytes::Bytes, ServiceError> {
+    let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if declared.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(BODY_DEADLINE, Limited::new(body, MAX_BODY_BYTES).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => {
+            Err(ServiceError::new(ErrorKind::ParseError, "The body did not arrive whole.").caused_by(error))
+        }
+        Err(_) => Err(ServiceError::new(ErrorKind::ParseError, "The body did not arrive in time.")),
+    }
+}
+
+fn too_large() -> ServiceError {
+    ServiceError::new(ErrorKind::PayloadTooLarge, format!("A request may have {MAX_BODY_BYTES} bytes at most."))
+}
+
+/// What lets a repeat be recognised. Callers without an identity share a scope, so they get no promises: one could ask for
+/// the answer to another's message.
+fn repeat(caller: &Caller, headers: &HeaderMap, trusts_invocation_id: bool) -> Result<Repeat, ServiceError> {
+    if caller.kind() != CallerKind::Anonymous {
+        if let Some(key) = headers.get(IDEMPOTENCY_KEY) {
+            let legal = key.to_str().ok().filter(|key| (1..=MAX_KEY_BYTES).contains(&key.len()));
+            return legal.map(|key| Repeat::Key(key.to_owned())).ok_or_else(|| {
+                let rule = format!("The header Idempotency-Key holds 1 to {MAX_KEY_BYTES} visible ASCII characters.");
+                ServiceError::new(ErrorKind::InvalidParams, rule)
+            });
+        }
+        if Declared::of(headers).contains(IDEMPOTENT_SEND) {
+            return Ok(Repeat::MessageId);
+        }
+    }
+    let invocation = headers.get_all(INVOCATION_ID).iter().next_back().and_then(|id| id.to_str().ok());
+    Ok(match invocation {
+        Some(id) if trusts_invocation_id && !id.is_empty() => Repeat::Invocation(id.to_owned()),
+        _ => Repeat::Unknown,
+    })
+}
+
+fn success(id: RequestId<'_>, sent: &Sent, method: &'static str, headers: &HeaderMap) -> Response<Body> {
+    let body = match encode_result(id, &sent.response) {
+        Ok(body) => body,
+        Err(error) => return failure(id, &error, method),
+    };
+    let mut response = json(StatusCode::OK, body);
+    if Declared::of(headers).contains(IDEMPOTENT_SEND) {
+        response.headers_mut().insert(A2A_EXTENSIONS, HeaderValue::from_static(IDEMPOTENT_SEND));
+    }
+    let name = if sent.replayed { "replayed" } else { "success" };
+    response.extensions_mut().insert(Outcome { method, name, code: 0 });
+    response
+}
+
+fn failure(id: RequestId<'_>, error: &ServiceError, method: &'static str) -> Response<Body> {
+    let row = error.row();
+    if let Some(cause) = std::error::Error::source(error) {
+        tracing::error!(method, reason = row.reason, cause = %Chain(cause), "a request failed");
+    }
+    let mut response = json(http_status(error.kind()), encode_error(id, error));
+    if let Some(delay) = error.retry_delay() {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(delay.as_secs().max(1)));
+    }
+    let name = row.own_reason.unwrap_or(row.reason);
+    response.extensions_mut().insert(Outcome { method, name, code: row.json_rpc });
+    response
+}
+
+/// The refusal of a caller. Gateways may rename the challenge's header, so the body names the scheme, too.
+pub fn refuse(refusal: Refusal) -> Response<Body> {
+    let error = ServiceError::unauthenticated("function_key").with_metadata("header", KEY_HEADER);
+    tracing::info!(reason = %refusal, "a caller was refused");
+    let mut response = failure(RequestId::NULL, &error, "");
+    let challenge = HeaderValue::from_static("ApiKey realm=\"a2a-functions\", header=\"x-functions-key\"");
+    response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    response
+}
+
+fn json(status: StatusCode, body: bytes::Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(APPLICATION_JSON));
+    response
+}
+
+/// An error and its causes, on one line.
+struct Chain<'a>(&'a (dyn std::error::Error + 'static));
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}", self.0)?;
+        let mut next = self.0.source();
+        while let Some(cause) = next {
+            write!(formatter, ": {cause}")?;
+            next = cause.source();
+        }
+        Ok(())
+    }
+}
