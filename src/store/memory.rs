@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{Cursor, Etag, Op, Page, PartitionKey, Record, RowKey, RowRange, Store, StoreError, Write, bounds};
+use super::{
+    Cursor, Etag, Op, PAGE_BYTES, Page, PartitionKey, Record, RowKey, RowRange, Store, StoreError, Write, bounds,
+};
 use crate::clock::{Clock, Timestamp};
 
 /// Expired records that a commit removes for each of its steps. More than one, so that the dead can never outgrow the
@@ -84,11 +86,18 @@ impl Store for MemoryStore {
         let now = self.clock.now();
         let records = self.lock();
         let rows = records.partitions.get(partition).and_then(|rows| rows_in(rows, range, after.as_ref()));
-        let mut live = rows.into_iter().flatten().filter(|(_, slot)| slot.is_live(now));
-        let records: Vec<Record> = live.by_ref().take(limit).map(|(row, slot)| slot.record(row)).collect();
-        let more = live.next().is_some();
-        let next = records.last().filter(|_| more).map(|last| Cursor(last.row.as_str().to_owned()));
-        Ok(Page { records, next })
+        let live = rows.into_iter().flatten().filter(|(_, slot)| slot.is_live(now));
+        let mut page = Page { records: Vec::new(), next: None };
+        let mut bytes = 0;
+        for (row, slot) in live {
+            if page.records.len() == limit || bytes >= PAGE_BYTES {
+                page.next = page.records.last().map(|last| Cursor(last.row.as_str().to_owned()));
+                break;
+            }
+            bytes += slot.value.len();
+            page.records.push(slot.record(row));
+        }
+        Ok(page)
     }
 
     async fn commit(&self, partition: &PartitionKey, ops: &[Op]) -> Result<Vec<Option<Etag>>, StoreError> {

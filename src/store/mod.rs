@@ -3,6 +3,8 @@
 mod bounds;
 pub mod memory;
 pub mod observed;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -17,6 +19,9 @@ pub const MAX_COMMIT_OPS: usize = 100;
 pub const MAX_COMMIT_BYTES: usize = 2 * 1024 * 1024;
 /// Most records that one scan returns.
 pub const MAX_SCAN_LIMIT: usize = 1000;
+
+/// A page ends early once its values reach this many bytes; the cursor goes on from there.
+pub const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// What a scan or a commit works in: the unit of atomicity.
 ///

@@ -17,6 +17,7 @@ super::contracts![
     a_commit_of_too_many_bytes_is_refused,
     a_row_twice_in_one_commit_is_refused,
     scan_limits_have_bounds,
+    a_scan_over_many_large_values_finds_them_all,
     keys_of_all_lengths_and_characters_are_taken,
 ];
 
@@ -102,6 +103,15 @@ async fn scan_limits_have_bounds(bench: Bench) {
         assert_out_of_bounds(&bench.store.scan(&bench.partition, &RowRange::default(), limit, None).await);
     }
     bench.scan(&RowRange::default(), MAX_SCAN_LIMIT).await;
+}
+
+async fn a_scan_over_many_large_values_finds_them_all(bench: Bench) {
+    let most = value(MAX_VALUE_BYTES);
+    let keys: Vec<String> = (0..12).map(|index| format!("r{index:02}")).collect();
+    for key in &keys {
+        bench.put(upsert_bytes(key, most.clone())).await;
+    }
+    assert_eq!(bench.rows(&RowRange::default(), MAX_SCAN_LIMIT).await, keys);
 }
 
 async fn keys_of_all_lengths_and_characters_are_taken(bench: Bench) {

@@ -1,0 +1,127 @@
+//! The open file: one connection that writes, a few that read, all used off the async threads.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex as BlockingMutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::{Mutex, OnceCell, Semaphore};
+use tokio::task::spawn_blocking;
+
+use super::{SqliteSettings, schema};
+use crate::store::StoreError;
+
+/// Connections that read at a time. More would not help: reads are short and mostly come from the page cache.
+const READERS: usize = 4;
+/// Prepared statements kept by each connection; there are fewer than this.
+const STATEMENTS: usize = 16;
+
+/// Opens the file on first use.
+#[derive(Debug)]
+pub(super) struct Connections {
+    settings: SqliteSettings,
+    /// SQLite lets one connection write at a time; callers queue here instead of on threads.
+    writer: OnceCell<Arc<Mutex<Connection>>>,
+    readers: Semaphore,
+    idle: Arc<BlockingMutex<Vec<Connection>>>,
+}
+
+impl Connections {
+    pub(super) fn new(settings: SqliteSettings) -> Self {
+        Self { settings, writer: OnceCell::new(), readers: Semaphore::new(READERS), idle: Arc::default() }
+    }
+
+    /// Runs `work` on the writing connection. Once begun it ends, even when the caller has lost interest.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let mut writer = Arc::clone(self.writer().await?).lock_owned().await;
+        blocking(move || work(&mut writer)).await
+    }
+
+    /// Runs `work` on a connection that reads.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        // The writer lays a new file out, so it comes first.
+        self.writer().await?;
+        let _permit = self.readers.acquire().await.map_err(|_| unavailable("the store is shut"))?;
+        let (settings, idle) = (self.settings.clone(), Arc::clone(&self.idle));
+        blocking(move || {
+            let pooled = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let connection = pooled.map_or_else(|| open_reader(&settings), Ok)?;
+            let result = work(&connection);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            result
+        })
+        .await
+    }
+
+    async fn writer(&self) -> Result<&Arc<Mutex<Connection>>, StoreError> {
+        let open = || async {
+            let settings = self.settings.clone();
+            let connection = blocking(move || open_writer(&settings)).await?;
+            Ok(Arc::new(Mutex::new(connection)))
+        };
+        self.writer.get_or_try_init(open).await
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    spawn_blocking(work).await.map_err(|_| unavailable("the database thread ended early"))?
+}
+
+fn unavailable(reason: &str) -> StoreError {
+    StoreError::Unavailable { reason: reason.to_owned(), retry_after: None }
+}
+
+fn open_writer(settings: &SqliteSettings) -> Result<Connection, StoreError> {
+    create_parent(&settings.path)?;
+    let mut connection = open(settings, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    enter_wal(&connection, settings.busy_timeout)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    schema::prepare(&mut connection)?;
+    Ok(connection)
+}
+
+fn open_reader(settings: &SqliteSettings) -> Result<Connection, StoreError> {
+    let connection = open(settings, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+fn open(settings: &SqliteSettings, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(&settings.path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| StoreError::Denied(format!("cannot open {}: {error}", settings.path.display())))?;
+    connection.busy_timeout(settings.busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// SQLite does not wait for a lock when the journal mode changes, so this asks again while other processes start up.
+fn enter_wal(connection: &Connection, patience: Duration) -> Result<(), StoreError> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let deadline = std::time::Instant::now() + patience;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL").map_err(StoreError::from) {
+            Err(StoreError::Unavailable { .. }) if std::time::Instant::now() < deadline => std::thread::sleep(PAUSE),
+            result => return result,
+        }
+    }
+}
+
+/// What conversations are kept in is for this user's eyes only.
+fn create_parent(path: &Path) -> Result<(), StoreError> {
+    let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(parent)
+        .map_err(|error| StoreError::Denied(format!("cannot create the directory {}: {error}", parent.display())))
+}
