@@ -218,9 +218,9 @@ fn service(
         RunnerParts { http: HttpClient::from_env(lookup), clock: Arc::clone(clock), random: Arc::clone(random) };
     let times = LeaseTimes { duration: LEASE, retention: limits.context_retention };
     let secret = parts.environment.get_filled(variables::CONTEXT_SECRET.name);
-    let capacity = limits.global_executions.map(|slots| {
-        Arc::new(Capacity::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), slots, LEASE))
-    });
+    let capacity = limits
+        .global_executions
+        .map(|slots| Arc::new(Capacity::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), slots, LEASE)));
     let contexts =
         Contexts::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), limits.context_retention, secret)?;
     Ok(Service {

@@ -4,6 +4,8 @@ mod agents;
 mod check;
 mod functions;
 mod output;
+mod ready;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -44,6 +46,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Serve the agents of an app folder.
+    Serve(serve::ServeArgs),
     /// Check an app folder: 0 when it can be served, 1 when something must be changed, 2 when it cannot be read.
     Check(check::CheckArgs),
     /// List the agents of an app folder, and where each is reached.
@@ -58,6 +62,7 @@ pub fn run() -> ExitCode {
     let environment = Environment::of_process();
     let mut output = Output::of_process(&environment);
     let status = match &cli.command {
+        Command::Serve(args) => serve::run(args, environment, &mut output),
         Command::Check(args) => check::run(args, environment, &mut output),
         Command::Agents(args) => agents::run(args, environment, &mut output),
         Command::Functions(args) => functions::run(args, environment, &mut output),

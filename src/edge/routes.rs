@@ -68,6 +68,11 @@ impl Door {
         Self(Arc::new(Inner { host, prefix, authorities, authenticator, sites, service }))
     }
 
+    /// Whether an address leads anywhere.
+    pub fn knows(&self, path: &str) -> bool {
+        !matches!(self.0.target(path), Target::Nothing)
+    }
+
     /// Answers one request.
     pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
         let door = &*self.0;

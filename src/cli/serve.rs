@@ -1,0 +1,237 @@
+//! `a2a-functions serve`: answers requests, in whatever host the process finds itself.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use tokio::net::TcpListener;
+
+use super::check::status;
+use super::{ExitStatus, Output, ready};
+use crate::agents::load;
+use crate::app::{App, AppParts, StoreChoice};
+use crate::config::{Environment, app_root, variables};
+use crate::edge::{Door, server};
+use crate::host_traits::HostTraits;
+use crate::telemetry::{self, LogFormat};
+
+/// Where the embedded store is kept, below the app folder.
+const EMBEDDED_STORE: &str = ".a2a/state.sqlite";
+
+/// Options of `serve`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Under the Azure Functions host the port comes from FUNCTIONS_CUSTOMHANDLER_PORT and state is kept in Azure Tables; on AWS \
+Lambda events are read from the runtime. Without a model provider in the environment, a local run answers with canned \
+replies that say so.
+
+Examples:
+  a2a-functions serve examples/incident-triage
+  a2a-functions serve --port 8080 --store memory
+  OPENAI_API_KEY=... a2a-functions serve my-app")]
+pub(super) struct ServeArgs {
+    /// The app folder; the current one when left out.
+    app_dir: Option<PathBuf>,
+    /// The address to listen on. Off loopback, keys have to be configured.
+    #[arg(long, default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port to listen on; 0 takes any free one.
+    #[arg(long, default_value_t = 7071)]
+    port: u16,
+    /// Where state is kept: memory, sqlite:PATH or azure-table.
+    #[arg(long)]
+    store: Option<StoreChoice>,
+    /// How log lines look.
+    #[arg(long, value_enum, default_value_t)]
+    log_format: LogFormat,
+}
+
+/// The host that started the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Host {
+    Plain,
+    Functions,
+    Lambda,
+}
+
+impl Host {
+    fn detect(environment: &Environment) -> Self {
+        if environment.get_filled(variables::LAMBDA_RUNTIME_API.name).is_some() {
+            Self::Lambda
+        } else if environment.get_filled(variables::CUSTOM_HANDLER_PORT.name).is_some() {
+            Self::Functions
+        } else {
+            Self::Plain
+        }
+    }
+
+    fn traits(self, environment: &Environment) -> HostTraits {
+        let functions = self == Self::Functions;
+        HostTraits {
+            checks_keys: functions,
+            sets_invocation_id: functions,
+            forwards_host: functions,
+            checks_authority: self != Self::Lambda,
+            development: functions
+                && environment.get_filled(variables::FUNCTIONS_ENVIRONMENT.name) == Some("Development"),
+        }
+    }
+}
+
+/// Serves until the process is told to stop.
+pub(super) fn run(args: &ServeArgs, environment: Environment, output: &mut Output) -> ExitStatus {
+    let host = Host::detect(&environment);
+    let log_format = if host == Host::Plain { args.log_format } else { LogFormat::Json };
+    if let Err(error) = telemetry::init(log_format, environment.get_filled(variables::LOG.name)) {
+        return fail(output, ExitStatus::Usage, &error.to_string());
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(output, ExitStatus::Problems, &format!("the process cannot start threads: {error}")),
+    };
+    runtime.block_on(start(host, args, environment, output))
+}
+
+fn fail(output: &mut Output, status: ExitStatus, problem: &str) -> ExitStatus {
+    output.message(&format!("error: {problem}"));
+    status
+}
+
+async fn start(host: Host, args: &ServeArgs, environment: Environment, output: &mut Output) -> ExitStatus {
+    // The port comes first: whoever waits for it queues there while the agents are read.
+    let listener = match host {
+        Host::Lambda => None,
+        _ => match listen(host, args, &environment).await {
+            Ok(listener) => Some(listener),
+            Err(problem) => return fail(output, ExitStatus::Problems, &problem),
+        },
+    };
+    let root = app_root(args.app_dir.as_deref(), &environment);
+    let loaded = load(&root, environment);
+    output.message_findings(&loaded.diagnostics);
+    let Some(catalog) = &loaded.catalog else { return status(&loaded.diagnostics) };
+    let store = match store_choice(host, args, &loaded.environment, &root) {
+        Ok(store) => store,
+        Err(problem) => return fail(output, ExitStatus::Usage, &problem),
+    };
+    let parts = AppParts {
+        catalog,
+        environment: &loaded.environment,
+        host: host.traits(&loaded.environment),
+        local: host == Host::Plain && args.host.is_loopback(),
+        store,
+    };
+    let app = match App::build(&parts) {
+        Ok(app) => app,
+        Err(error) => return fail(output, ExitStatus::Problems, &error.to_string()),
+    };
+    match listener {
+        Some((listener, address)) => {
+            if host == Host::Plain {
+                ready::announce(&parts, &app, address, output);
+            }
+            tracing::info!(%address, agents = catalog.agents.len(), "ready");
+            server::serve(listener, app.door, stop_signal()).await;
+            ExitStatus::Success
+        }
+        None => lambda(app.door, output).await,
+    }
+}
+
+async fn listen(host: Host, args: &ServeArgs, environment: &Environment) -> Result<(TcpListener, SocketAddr), String> {
+    let address = match (host, environment.get_filled(variables::CUSTOM_HANDLER_PORT.name)) {
+        (Host::Functions, Some(port)) => {
+            let port = port.parse().map_err(|_| format!("FUNCTIONS_CUSTOMHANDLER_PORT is {port:?}, not a port"))?;
+            SocketAddr::from(([127, 0, 0, 1], port))
+        }
+        _ => SocketAddr::new(args.host, args.port),
+    };
+    let bound = TcpListener::bind(address).await.and_then(|listener| {
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    });
+    bound.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "port {} of {} is taken by another process; stop it or choose another port with --port",
+            address.port(),
+            address.ip()
+        ),
+        io::ErrorKind::PermissionDenied => {
+            format!("port {} needs privileges; choose one above 1023 with --port", address.port())
+        }
+        _ => format!("cannot listen on {address}: {error}"),
+    })
+}
+
+/// The store asked for, else the one that fits the host. Lambda has none of its own, so there it must be named.
+fn store_choice(host: Host, args: &ServeArgs, environment: &Environment, root: &Path) -> Result<StoreChoice, String> {
+    if let Some(store) = &args.store {
+        return Ok(store.clone());
+    }
+    if let Some(text) = environment.get_filled(variables::STORE.name) {
+        return text.parse().map_err(|error| format!("A2A_STORE: {error}"));
+    }
+    match host {
+        Host::Plain => Ok(StoreChoice::Sqlite(root.join(EMBEDDED_STORE))),
+        Host::Functions => Ok(StoreChoice::AzureTable),
+        Host::Lambda => Err("set A2A_STORE: azure-table keeps conversations, memory forgets them with each instance \
+                             of the function"
+            .to_owned()),
+    }
+}
+
+/// Completes when the process is asked to stop: SIGTERM, or Ctrl-C.
+async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        // Without handlers the signals end the process at once, which is safe too.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopping");
+}
+
+#[cfg(feature = "lambda")]
+async fn lambda(door: Door, output: &mut Output) -> ExitStatus {
+    match crate::edge::lambda::serve(door).await {
+        Ok(()) => ExitStatus::Success,
+        Err(error) => fail(output, ExitStatus::Problems, &format!("the Lambda runtime failed: {error}")),
+    }
+}
+
+#[cfg(not(feature = "lambda"))]
+#[expect(clippy::unused_async, reason = "builds with the feature wait here")]
+async fn lambda(_: Door, output: &mut Output) -> ExitStatus {
+    fail(output, ExitStatus::Usage, "this build has no Lambda host: build with the cargo feature lambda")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_told_by_what_it_sets() {
+        for (variables, expected) in [
+            (&[][..], Host::Plain),
+            (&[("FUNCTIONS_CUSTOMHANDLER_PORT", "1")], Host::Functions),
+            (&[("AWS_LAMBDA_RUNTIME_API", "x")], Host::Lambda),
+        ] {
+            let environment = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            assert_eq!(Host::detect(&environment), expected);
+        }
+    }
+
+    #[test]
+    fn keys_are_left_to_the_functions_host_alone() {
+        let none = Environment::from([]);
+        assert!(Host::Functions.traits(&none).checks_keys);
+        assert!(!Host::Functions.traits(&none).development);
+        assert!(!Host::Plain.traits(&none).checks_keys && !Host::Lambda.traits(&none).checks_keys);
+        let tools = Environment::from([("AZURE_FUNCTIONS_ENVIRONMENT", "Development")]);
+        assert!(Host::Functions.traits(&tools).development && !Host::Plain.traits(&tools).development);
+    }
+}
