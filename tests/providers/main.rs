@@ -61,12 +61,12 @@ impl Provider {
 
 /// A runner for an environment, with waits that are short.
 fn runner(variables: &[(&str, String)]) -> OpenAiRunner {
-    let lookup = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
-    let Ok(RunnerSettings::Model(settings)) = RunnerSettings::from_env(lookup) else {
+    let environment = variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let Ok(RunnerSettings::Model(settings)) = RunnerSettings::from_env(&environment) else {
         panic!("no provider in {variables:?}")
     };
     let retry = RetryPolicy { attempts: 3, base: Duration::from_millis(5), cap: Duration::from_millis(5) };
-    let http = HttpClient::from_env(|_| None);
+    let http = HttpClient::from_env(&environment);
     OpenAiRunner::new(*settings, retry, http, Arc::new(SystemClock), Arc::new(SystemRandom))
 }
 
