@@ -1,5 +1,7 @@
 //! The model runners against a real OpenAI-compatible server process, and against a provider that misbehaves on purpose.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a fixture that fails ends the test")]
+
 mod contract;
 mod identity;
 mod misbehaving;
