@@ -159,7 +159,6 @@ fn sqlite(_: &Path, _: Arc<dyn Clock>) -> Result<Arc<dyn Store>, AppError> {
     Err(AppError::StoreNotBuilt("sqlite", "sqlite"))
 }
 
-#[cfg(not(feature = "azure"))]
 fn azure_table(_: &Environment, _: Arc<dyn Clock>) -> Result<Arc<dyn Store>, AppError> {
     Err(AppError::StoreNotBuilt("azure-table", "azure"))
 }
@@ -212,10 +211,9 @@ fn service(
     random: &Arc<dyn Random>,
 ) -> Result<Service, AppError> {
     let limits = &parts.catalog.limits;
-    let lookup = |name: &str| parts.environment.get(name).map(str::to_owned);
-    let settings = RunnerSettings::from_env(lookup)?;
-    let runner_parts =
-        RunnerParts { http: HttpClient::from_env(lookup), clock: Arc::clone(clock), random: Arc::clone(random) };
+    let settings = RunnerSettings::from_env(parts.environment)?;
+    let http = HttpClient::from_env(parts.environment);
+    let runner_parts = RunnerParts { http, clock: Arc::clone(clock), random: Arc::clone(random) };
     let times = LeaseTimes { duration: LEASE, retention: limits.context_retention };
     let secret = parts.environment.get_filled(variables::CONTEXT_SECRET.name);
     let capacity = limits

@@ -29,6 +29,46 @@ variables! {
         "Seconds that one turn may take, when neither the agent nor `agents.config.yaml` says so; ignored with a warning unless it is a number above 0 and up to 86400.";
     ROUTE_PREFIX = "AzureFunctionsJobHost__extensions__http__routePrefix",
         "The route prefix; outranks `extensions.http.routePrefix` of `host.json`.";
+    PROVIDER = "AZURE_FUNCTIONS_AGENTS_PROVIDER",
+        "The model provider: `openai`, `azure_openai`, `foundry`, or `demo` for canned replies. When unset, the first of `AZURE_OPENAI_ENDPOINT`, `FOUNDRY_PROJECT_ENDPOINT` and `OPENAI_API_KEY` that is set decides.";
+    OPENAI_KEY = "OPENAI_API_KEY",
+        "The key for OpenAI, or for the server of `OPENAI_BASE_URL`, which may do without one.";
+    OPENAI_URL = "OPENAI_BASE_URL",
+        "An OpenAI-compatible server, with its path (`https://…/v1`); plain `http` for loopback addresses only.";
+    OPENAI_API = "A2A_OPENAI_API",
+        "The API that the provider is spoken to with: `responses`, or `chat` for Chat Completions. By default `chat` for an `OPENAI_BASE_URL` that is neither OpenAI's nor Azure's, else `responses`.";
+    AZURE_OPENAI_URL = "AZURE_OPENAI_ENDPOINT",
+        "The endpoint of the Azure OpenAI resource.";
+    AZURE_OPENAI_KEY = "AZURE_OPENAI_API_KEY",
+        "Its key; without one, Microsoft Entra ID tokens are used.";
+    AZURE_OPENAI_MODEL = "AZURE_OPENAI_DEPLOYMENT",
+        "The deployment for agents without a model; outranked by `AZURE_FUNCTIONS_AGENTS_MODEL`.";
+    AZURE_OPENAI_API_VERSION = "AZURE_OPENAI_API_VERSION",
+        "Sent as `api-version` when set.";
+    FOUNDRY_URL = "FOUNDRY_PROJECT_ENDPOINT",
+        "The endpoint of the Foundry project, which always takes Microsoft Entra ID tokens.";
+    FOUNDRY_MODEL = "FOUNDRY_MODEL",
+        "The model for agents without one; outranked by `AZURE_FUNCTIONS_AGENTS_MODEL`.";
+    REASONING_EFFORT = "AZURE_FUNCTIONS_AGENTS_REASONING_EFFORT",
+        "Passed on to the model.";
+    REASONING_SUMMARY = "AZURE_FUNCTIONS_AGENTS_REASONING_SUMMARY",
+        "Passed on to the model, over the Responses API only.";
+    MODEL_IDLE_TIMEOUT = "A2A_MODEL_IDLE_TIMEOUT_SECONDS",
+        "The longest silence of a model before its reply counts as lost; 300 by default.";
+    AZURE_CLIENT_ID = "AZURE_CLIENT_ID",
+        "The user-assigned managed identity to use instead of the system-assigned one.";
+    AZURE_FEDERATED_TOKEN_FILE = "AZURE_FEDERATED_TOKEN_FILE",
+        "Set by Azure's workload identity for Kubernetes, whose tokens are then used.";
+    IDENTITY_ENDPOINT = "IDENTITY_ENDPOINT",
+        "Set by Azure hosts that offer a managed identity, whose tokens are then used; elsewhere, those of the Azure CLI or Developer CLI.";
+    HTTPS_PROXY = "HTTPS_PROXY",
+        "The proxy for outbound `https` requests, also in lower case. This machine and the metadata address are reached directly.";
+    HTTP_PROXY = "HTTP_PROXY",
+        "The proxy for outbound `http` requests, also in lower case.";
+    ALL_PROXY = "ALL_PROXY",
+        "The proxy for outbound requests that have none of their own, also in lower case.";
+    NO_PROXY = "NO_PROXY",
+        "Hosts and networks that are reached without a proxy, separated by commas, also in lower case.";
     FUNCTION_KEYS = "A2A_FUNCTION_KEYS",
         "Function keys of hosts that check none: entries `name=key` or `name=sha256:<hash>`, separated by commas; the name `_master` is that of the master key.";
     CONTEXT_SECRET = "A2A_CONTEXT_SECRET",

@@ -3,11 +3,15 @@
 pub mod endpoint;
 pub mod identity;
 mod proxy;
+#[cfg(feature = "azure")]
+pub mod token;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use proxy::ProxySettings;
+
+use crate::config::Environment;
 
 /// What outbound requests call themselves.
 const USER_AGENT: &str = concat!("a2a-functions/", env!("CARGO_PKG_VERSION"));
@@ -35,10 +39,10 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// A client that will use the proxies that `lookup` names (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, or
-    /// the same in lower case).
-    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Self {
-        Self { proxy: ProxySettings::from_env(lookup), built: Arc::default() }
+    /// A client that will use the proxies that the environment names (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`,
+    /// `NO_PROXY`, or the same in lower case).
+    pub fn from_env(environment: &Environment) -> Self {
+        Self { proxy: ProxySettings::from_env(environment), built: Arc::default() }
     }
 
     /// The client, built on the first call.

@@ -3,6 +3,8 @@
 use reqwest::{ClientBuilder, NoProxy, Proxy};
 
 use super::HttpSetupError;
+use crate::config::Environment;
+use crate::config::variables::{self, Variable};
 
 /// Never proxied: this machine, and the address where Azure and AWS hand out a machine's identity.
 const ALWAYS_DIRECT: &str = "localhost,127.0.0.0/8,::1,169.254.169.254";
@@ -23,15 +25,20 @@ enum Scheme {
 }
 
 impl ProxySettings {
-    pub(super) fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Self {
-        let either_case = |name: &str| {
-            lookup(&name.to_ascii_lowercase()).or_else(|| lookup(name)).filter(|value| !value.trim().is_empty())
+    pub(super) fn from_env(environment: &Environment) -> Self {
+        let either_case = |variable: Variable| {
+            let lower = variable.name.to_ascii_lowercase();
+            environment.get_filled(&lower).or_else(|| environment.get_filled(variable.name)).map(str::to_owned)
         };
-        let proxies = [(Scheme::Https, "HTTPS_PROXY"), (Scheme::Http, "HTTP_PROXY"), (Scheme::All, "ALL_PROXY")]
-            .into_iter()
-            .filter_map(|(scheme, name)| Some((scheme, either_case(name)?)))
-            .collect();
-        let bypass = match either_case("NO_PROXY") {
+        let proxies = [
+            (Scheme::Https, variables::HTTPS_PROXY),
+            (Scheme::Http, variables::HTTP_PROXY),
+            (Scheme::All, variables::ALL_PROXY),
+        ]
+        .into_iter()
+        .filter_map(|(scheme, variable)| Some((scheme, either_case(variable)?)))
+        .collect();
+        let bypass = match either_case(variables::NO_PROXY) {
             Some(extra) => format!("{ALWAYS_DIRECT},{extra}"),
             None => ALWAYS_DIRECT.to_owned(),
         };

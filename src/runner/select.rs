@@ -45,14 +45,13 @@ mod tests {
     use crate::runner::fixtures::{reply_text, turn};
 
     fn selected(variables: &[(&str, &str)], local: bool) -> Arc<dyn Runner> {
-        let lookup =
-            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let environment = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let parts = RunnerParts {
-            http: HttpClient::from_env(|_| None),
+            http: HttpClient::from_env(&environment),
             clock: Arc::new(SystemClock),
             random: Arc::new(SystemRandom),
         };
-        select(&RunnerSettings::from_env(lookup).unwrap(), local, parts)
+        select(&RunnerSettings::from_env(&environment).unwrap(), local, parts)
     }
 
     #[tokio::test]

@@ -7,6 +7,8 @@ use std::time::Duration;
 use http::HeaderValue;
 use url::Url;
 
+use crate::config::Environment;
+use crate::config::variables::{self, Variable};
 use crate::http::endpoint;
 use crate::http::identity::Identity;
 
@@ -18,11 +20,6 @@ const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Hosts whose OpenAI endpoints are known to speak the Responses API.
 const RESPONSES_HOSTS: [&str; 4] =
     ["openai.com", "openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"];
-
-const PROVIDER: &str = "AZURE_FUNCTIONS_AGENTS_PROVIDER";
-const AZURE_ENDPOINT: &str = "AZURE_OPENAI_ENDPOINT";
-const FOUNDRY_ENDPOINT: &str = "FOUNDRY_PROJECT_ENDPOINT";
-const OPENAI_KEY: &str = "OPENAI_API_KEY";
 
 /// What a deployment without a provider has to set.
 pub(super) const REMEDY: &str = "set AZURE_OPENAI_ENDPOINT, FOUNDRY_PROJECT_ENDPOINT or OPENAI_API_KEY \
@@ -139,9 +136,9 @@ pub enum SettingsError {
 
 impl RunnerSettings {
     /// Reads the settings. Blank variables count as unset.
-    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
-        let env = Environment(&lookup);
-        let provider = match env.get(PROVIDER).map(|name| name.to_lowercase()) {
+    pub fn from_env(environment: &Environment) -> Result<Self, SettingsError> {
+        let filled = |variable: Variable| environment.get_filled(variable.name);
+        let provider = match filled(variables::PROVIDER).map(str::to_lowercase) {
             Some(name) => match name.as_str() {
                 "demo" => return Ok(Self::Demo),
                 "openai" => Provider::OpenAi,
@@ -149,59 +146,57 @@ impl RunnerSettings {
                 "foundry" => Provider::Foundry,
                 _ => return Err(SettingsError::UnknownProvider(name)),
             },
-            None if env.get(AZURE_ENDPOINT).is_some() => Provider::AzureOpenAi,
-            None if env.get(FOUNDRY_ENDPOINT).is_some() => Provider::Foundry,
-            None if env.get(OPENAI_KEY).is_some() => Provider::OpenAi,
+            None if filled(variables::AZURE_OPENAI_URL).is_some() => Provider::AzureOpenAi,
+            None if filled(variables::FOUNDRY_URL).is_some() => Provider::Foundry,
+            None if filled(variables::OPENAI_KEY).is_some() => Provider::OpenAi,
             None => return Ok(Self::Unset),
         };
-        Ok(Self::Model(Box::new(ModelSettings::from_env(provider, &env)?)))
+        Ok(Self::Model(Box::new(ModelSettings::from_env(provider, environment)?)))
     }
 }
 
 impl ModelSettings {
-    fn from_env(provider: Provider, env: &Environment<'_>) -> Result<Self, SettingsError> {
-        let base_url = base_url(provider, env)?;
-        let compatible_only = !speaks_responses(&base_url);
-        let api = match env.get("A2A_OPENAI_API").as_deref() {
+    fn from_env(provider: Provider, environment: &Environment) -> Result<Self, SettingsError> {
+        let filled = |variable: Variable| environment.get_filled(variable.name).map(str::to_owned);
+        let base_url = base_url(provider, environment)?;
+        let compatible_only = provider == Provider::OpenAi && !speaks_responses(&base_url);
+        let api = match filled(variables::OPENAI_API).as_deref() {
             Some("responses") => Api::Responses,
             Some("chat") => Api::Chat,
-            Some(_) => return Err(invalid("A2A_OPENAI_API", "the choices are responses and chat")),
-            None if provider == Provider::OpenAi && compatible_only => Api::Chat,
+            Some(_) => return Err(invalid(variables::OPENAI_API, "the choices are responses and chat")),
+            None if compatible_only => Api::Chat,
             None => Api::Responses,
         };
         let own_model = match provider {
             Provider::OpenAi => None,
-            Provider::AzureOpenAi => env.get("AZURE_OPENAI_DEPLOYMENT"),
-            Provider::Foundry => env.get("FOUNDRY_MODEL"),
+            Provider::AzureOpenAi => filled(variables::AZURE_OPENAI_MODEL),
+            Provider::Foundry => filled(variables::FOUNDRY_MODEL),
         };
+        let general_model = || filled(variables::MODEL).unwrap_or_else(|| DEFAULT_MODEL.to_owned());
         Ok(Self {
             provider,
-            auth: auth(provider, compatible_only, env)?,
-            api_version: env.get("AZURE_OPENAI_API_VERSION").filter(|_| provider == Provider::AzureOpenAi),
+            auth: auth(provider, compatible_only, environment)?,
+            api_version: filled(variables::AZURE_OPENAI_API_VERSION).filter(|_| provider == Provider::AzureOpenAi),
             api,
-            compatible_only: compatible_only && provider == Provider::OpenAi,
+            compatible_only,
             base_url,
-            default_model: own_model
-                .or_else(|| env.get("AZURE_FUNCTIONS_AGENTS_MODEL"))
-                .unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
-            reasoning_effort: env.get("AZURE_FUNCTIONS_AGENTS_REASONING_EFFORT"),
-            reasoning_summary: env.get("AZURE_FUNCTIONS_AGENTS_REASONING_SUMMARY"),
-            idle_timeout: idle_timeout(env)?,
+            default_model: own_model.unwrap_or_else(general_model),
+            reasoning_effort: filled(variables::REASONING_EFFORT),
+            reasoning_summary: filled(variables::REASONING_SUMMARY),
+            idle_timeout: idle_timeout(environment)?,
         })
     }
 }
 
-fn base_url(provider: Provider, env: &Environment<'_>) -> Result<Url, SettingsError> {
-    let missing = |variable| SettingsError::Missing { provider: provider.name(), variable };
-    let (variable, text) = match provider {
-        Provider::OpenAi => {
-            let variable = "OPENAI_BASE_URL";
-            (variable, env.get(variable).unwrap_or_else(|| OPENAI_BASE_URL.to_owned()))
-        }
-        Provider::AzureOpenAi => (AZURE_ENDPOINT, env.get(AZURE_ENDPOINT).ok_or_else(|| missing(AZURE_ENDPOINT))?),
-        Provider::Foundry => (FOUNDRY_ENDPOINT, env.get(FOUNDRY_ENDPOINT).ok_or_else(|| missing(FOUNDRY_ENDPOINT))?),
+fn base_url(provider: Provider, environment: &Environment) -> Result<Url, SettingsError> {
+    let (variable, default) = match provider {
+        Provider::OpenAi => (variables::OPENAI_URL, Some(OPENAI_BASE_URL)),
+        Provider::AzureOpenAi => (variables::AZURE_OPENAI_URL, None),
+        Provider::Foundry => (variables::FOUNDRY_URL, None),
     };
-    let mut url = endpoint::parse(&text).map_err(|error| invalid(variable, &error.to_string()))?;
+    let text = environment.get_filled(variable.name).or(default);
+    let text = text.ok_or(SettingsError::Missing { provider: provider.name(), variable: variable.name })?;
+    let mut url = endpoint::parse(text).map_err(|error| invalid(variable, &error.to_string()))?;
     // Both forms of the address are shown by Azure's portal.
     if provider != Provider::OpenAi && !url.path().ends_with("/openai/v1/") {
         url.set_path(&format!("{}openai/v1/", url.path()));
@@ -216,32 +211,33 @@ fn speaks_responses(url: &Url) -> bool {
         .any(|known| host.strip_suffix(known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
 }
 
-fn auth(provider: Provider, compatible_only: bool, env: &Environment<'_>) -> Result<Auth, SettingsError> {
-    let entra = |scope| Auth::Entra { scope, identity: Identity::from_env(|name| env.get(name)) };
+fn auth(provider: Provider, compatible_only: bool, environment: &Environment) -> Result<Auth, SettingsError> {
+    let filled = |variable: Variable| environment.get_filled(variable.name);
+    let entra = |scope| Auth::Entra { scope, identity: Identity::from_env(environment) };
     match provider {
-        Provider::OpenAi => match env.get(OPENAI_KEY) {
-            Some(key) => Ok(Auth::Bearer(secret(OPENAI_KEY, &format!("Bearer {key}"))?)),
+        Provider::OpenAi => match filled(variables::OPENAI_KEY) {
+            Some(key) => Ok(Auth::Bearer(secret(variables::OPENAI_KEY, &format!("Bearer {key}"))?)),
             None if compatible_only => Ok(Auth::None),
-            None => Err(SettingsError::Missing { provider: provider.name(), variable: OPENAI_KEY }),
+            None => Err(SettingsError::Missing { provider: provider.name(), variable: variables::OPENAI_KEY.name }),
         },
-        Provider::AzureOpenAi => match env.get("AZURE_OPENAI_API_KEY") {
-            Some(key) => Ok(Auth::ApiKey(secret("AZURE_OPENAI_API_KEY", &key)?)),
+        Provider::AzureOpenAi => match filled(variables::AZURE_OPENAI_KEY) {
+            Some(key) => Ok(Auth::ApiKey(secret(variables::AZURE_OPENAI_KEY, key)?)),
             None => Ok(entra("https://cognitiveservices.azure.com/.default")),
         },
         Provider::Foundry => Ok(entra("https://ai.azure.com/.default")),
     }
 }
 
-fn secret(variable: &'static str, text: &str) -> Result<HeaderValue, SettingsError> {
-    let mut value =
-        HeaderValue::from_str(text).map_err(|_| invalid(variable, "it has characters that a header cannot carry"))?;
+fn secret(variable: Variable, text: &str) -> Result<HeaderValue, SettingsError> {
+    let value = HeaderValue::from_str(text);
+    let mut value = value.map_err(|_| invalid(variable, "it has characters that a header cannot carry"))?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-fn idle_timeout(env: &Environment<'_>) -> Result<Duration, SettingsError> {
-    let variable = "A2A_MODEL_IDLE_TIMEOUT_SECONDS";
-    let Some(text) = env.get(variable) else { return Ok(DEFAULT_IDLE_TIMEOUT) };
+fn idle_timeout(environment: &Environment) -> Result<Duration, SettingsError> {
+    let variable = variables::MODEL_IDLE_TIMEOUT;
+    let Some(text) = environment.get_filled(variable.name) else { return Ok(DEFAULT_IDLE_TIMEOUT) };
     text.parse()
         .ok()
         .and_then(|seconds: f64| Duration::try_from_secs_f64(seconds).ok())
@@ -249,19 +245,8 @@ fn idle_timeout(env: &Environment<'_>) -> Result<Duration, SettingsError> {
         .ok_or_else(|| invalid(variable, "it is not a positive number of seconds"))
 }
 
-fn invalid(variable: &'static str, reason: &str) -> SettingsError {
-    SettingsError::Invalid { variable, reason: reason.to_owned() }
-}
-
-/// Variables, with blank ones left out.
-struct Environment<'a>(&'a dyn Fn(&str) -> Option<String>);
-
-impl Environment<'_> {
-    fn get(&self, name: &str) -> Option<String> {
-        let value = (self.0)(name)?;
-        let value = value.trim();
-        (!value.is_empty()).then(|| value.to_owned())
-    }
+fn invalid(variable: Variable, reason: &str) -> SettingsError {
+    SettingsError::Invalid { variable: variable.name, reason: reason.to_owned() }
 }
 
 #[cfg(test)]

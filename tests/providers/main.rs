@@ -1,5 +1,7 @@
 //! The model runners against a real OpenAI-compatible server process, and against a provider that misbehaves on purpose.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a fixture that fails ends the test")]
+
 mod contract;
 mod identity;
 mod misbehaving;
@@ -61,12 +63,12 @@ impl Provider {
 
 /// A runner for an environment, with waits that are short.
 fn runner(variables: &[(&str, String)]) -> OpenAiRunner {
-    let lookup = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
-    let Ok(RunnerSettings::Model(settings)) = RunnerSettings::from_env(lookup) else {
+    let environment = variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let Ok(RunnerSettings::Model(settings)) = RunnerSettings::from_env(&environment) else {
         panic!("no provider in {variables:?}")
     };
     let retry = RetryPolicy { attempts: 3, base: Duration::from_millis(5), cap: Duration::from_millis(5) };
-    let http = HttpClient::from_env(|_| None);
+    let http = HttpClient::from_env(&environment);
     OpenAiRunner::new(*settings, retry, http, Arc::new(SystemClock), Arc::new(SystemRandom))
 }
 

@@ -18,6 +18,9 @@ fn good(reply: &str) -> Answer {
     Answer::stream(vec![text(false, reply), end(false)])
 }
 
+/// Whether an error is of the kind that is expected.
+type Verdict = fn(&RunnerError) -> bool;
+
 fn is_unavailable(error: &RunnerError) -> bool {
     matches!(error, RunnerError::Unavailable(_))
 }
@@ -55,7 +58,7 @@ async fn answers_that_are_no_reply_are_told_apart() {
         "response": {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}}));
     let endless_line = vec![Step::Send(vec![b'x'; 1024 * 1024].into()); 8];
     let endless_reply = vec![text(false, &"x".repeat(300_000)); 8];
-    let rows: Vec<(&str, Answer, fn(&RunnerError) -> bool)> = vec![
+    let rows: Vec<(&str, Answer, Verdict)> = vec![
         ("broken JSON", Answer::stream(vec![Step::Send("data: {\"type\n\n".into())]), is_malformed),
         ("bytes that are no text", Answer::stream(vec![Step::Send(b"data: \xff\xfe\n\n"[..].into())]), is_malformed),
         ("a web page", Answer::body(200, "text/html", "<html>"), is_malformed),

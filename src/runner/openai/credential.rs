@@ -54,7 +54,8 @@ mod entra {
     use tokio::sync::OnceCell;
 
     use super::{Failure, HeaderValue, HttpClient, RunnerError};
-    use crate::http::identity::{Identity, TokenSource, credential};
+    use crate::http::identity::Identity;
+    use crate::http::token::{TokenSource, credential};
 
     /// Entra tokens as header values; the credential is made when the first one is asked for.
     #[derive(Debug)]

@@ -24,12 +24,12 @@ impl Random for Half {
 }
 
 fn runner(variables: &[(&str, &str)]) -> OpenAiRunner {
-    let lookup = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-    let Ok(RunnerSettings::Model(settings)) = RunnerSettings::from_env(lookup) else {
+    let environment = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let Ok(RunnerSettings::Model(settings)) = RunnerSettings::from_env(&environment) else {
         panic!("no provider in {variables:?}")
     };
     let retry = RetryPolicy { attempts: 3, base: Duration::from_millis(2), cap: Duration::from_millis(4) };
-    OpenAiRunner::new(*settings, retry, HttpClient::from_env(|_| None), Arc::new(SystemClock), Arc::new(Half))
+    OpenAiRunner::new(*settings, retry, HttpClient::from_env(&environment), Arc::new(SystemClock), Arc::new(Half))
 }
 
 fn responses_runner(server: &MockServer) -> OpenAiRunner {

@@ -1,9 +1,8 @@
 use super::*;
 
 fn settings(variables: &[(&str, &str)]) -> Result<RunnerSettings, SettingsError> {
-    RunnerSettings::from_env(|name| {
-        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-    })
+    let environment = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    RunnerSettings::from_env(&environment)
 }
 
 fn model(variables: &[(&str, &str)]) -> ModelSettings {
