@@ -158,7 +158,7 @@ mod tests {
             MESSAGE.replace(r#"{"text":"hi"}"#, r#"{"url":"hi"}"#),
             MESSAGE.replace(r#"{"text":"hi"}"#, r#"{"raw":"aGk="}"#),
             MESSAGE.replace(r#"{"text":"hi"}"#, r#"{"data":"hi"}"#),
-            MESSAGE.replace(r#"{"text":"hi"}"#, r#"{}"#),
+            MESSAGE.replace(r#"{"text":"hi"}"#, "{}"),
             MESSAGE.replace(r#"{"text":"hi"}"#, r#"{"text":"hi","filename":"f"}"#),
             MESSAGE.replace(r#"{"text":"hi"}"#, r#"{"text":"hi","mediaType":"f"}"#),
             MESSAGE.replace(r#"{"text":"hi"}"#, r#"{"text":"hi","metadata":{"a":1}}"#),
