@@ -109,7 +109,10 @@ fn c019_null_is_a_value_inside_metadata() {
 #[test]
 fn integers_of_metadata_that_no_double_holds_are_rounded() {
     let request: SendMessageRequest = decode(r#"{"metadata":{"id":9007199254740993,"small":1}}"#).unwrap();
-    assert_eq!(serde_json::to_value(request.metadata).unwrap(), json!({ "id": 9_007_199_254_740_992.0_f64, "small": 1.0 }));
+    assert_eq!(
+        serde_json::to_value(request.metadata).unwrap(),
+        json!({ "id": 9_007_199_254_740_992.0_f64, "small": 1.0 })
+    );
 }
 
 #[test]
