@@ -63,19 +63,19 @@ pub enum AdmissionError {
 /// The right to run one turn of an agent. Only [`Admission::admit`] makes one.
 #[derive(Debug)]
 pub struct Permit {
-    lease: Option<Lease>,
+    lease: Option<Box<Lease>>,
     key: TurnKey,
 }
 
 impl Permit {
     /// Earlier turns of the context, oldest first.
     pub fn take_history(&mut self) -> Vec<CompletedTurn> {
-        self.lease.as_mut().map(Lease::take_history).unwrap_or_default()
+        self.lease.as_mut().map(|lease| lease.take_history()).unwrap_or_default()
     }
 
     /// How long a runner may work before [`Permit::renew`] is due; `None` when there is nothing to renew.
     pub fn renew_after(&self) -> Option<Duration> {
-        self.lease.as_ref().map(Lease::renew_after)
+        self.lease.as_ref().map(|lease| lease.renew_after())
     }
 
     /// Keeps the context ours.

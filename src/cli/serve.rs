@@ -12,6 +12,7 @@ use crate::agents::load;
 use crate::app::{App, AppParts, StoreChoice};
 use crate::config::{Environment, app_root, variables};
 use crate::edge::{Door, server};
+use crate::functions_app::level_mismatches;
 use crate::host_traits::HostTraits;
 use crate::telemetry::{self, LogFormat};
 
@@ -110,6 +111,11 @@ async fn start(host: Host, args: &ServeArgs, environment: Environment, output: &
     let loaded = load(&root, environment);
     output.message_findings(&loaded.diagnostics);
     let Some(catalog) = &loaded.catalog else { return status(&loaded.diagnostics) };
+    let mismatches = if host == Host::Functions { level_mismatches(&root, catalog) } else { Vec::new() };
+    if !mismatches.is_empty() {
+        let problems: Vec<_> = mismatches.iter().map(ToString::to_string).collect();
+        return fail(output, ExitStatus::Problems, &problems.join("\nerror: "));
+    }
     let store = match store_choice(host, args, &loaded.environment, &root) {
         Ok(store) => store,
         Err(problem) => return fail(output, ExitStatus::Usage, &problem),

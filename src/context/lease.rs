@@ -70,7 +70,7 @@ struct TurnSeen {
 #[derive(Debug)]
 pub enum Acquired {
     /// It is ours.
-    Lease(Lease),
+    Lease(Box<Lease>),
     /// Someone was faster; look again.
     Contended,
 }
@@ -171,7 +171,7 @@ impl Conversation {
                 let (Some(head_etag), Some(turn_etag)) = (etags.next(), etags.next()) else {
                     return Err(StoreError::Corrupt("the store did not say which versions it wrote".to_owned()));
                 };
-                Ok(Acquired::Lease(self.lease(look, owner, epoch, head_etag, turn_etag, now)))
+                Ok(Acquired::Lease(Box::new(self.lease(look, owner, epoch, head_etag, turn_etag, now))))
             }
             Err(StoreError::Conflict { .. }) => Ok(Acquired::Contended),
             Err(error) => Err(error),
@@ -191,7 +191,7 @@ impl Conversation {
                 .as_millis()
                 .saturating_sub(u64::try_from(self.times.duration.as_millis()).unwrap_or(u64::MAX)),
         );
-        Ok(Acquired::Lease(self.lease(look, owner, head.epoch, head_etag, turn_etag, taken_at)))
+        Ok(Acquired::Lease(Box::new(self.lease(look, owner, head.epoch, head_etag, turn_etag, taken_at))))
     }
 
     fn lease(

@@ -6,22 +6,24 @@ use http::request::Parts;
 use http::{HeaderMap, Response};
 
 use crate::binding::Outcome;
+use crate::clock::Random;
 
 /// What the log says of a request before anything is known of its answer.
 #[derive(Debug)]
 pub(super) struct RequestLog {
     started: Instant,
-    invocation_id: Option<String>,
+    invocation_id: String,
     agent: Option<String>,
     verb: http::Method,
 }
 
 impl RequestLog {
-    /// Notes a request. The path is not noted: only an agent that exists is worth a word.
-    pub(super) fn open(parts: &Parts, agent: Option<&str>) -> Self {
+    /// Notes a request; it gets an id of `random` when the host gave it none. The path is not noted: only an agent that
+    /// exists is worth a word.
+    pub(super) fn open(parts: &Parts, agent: Option<&str>, random: &dyn Random) -> Self {
         Self {
             started: Instant::now(),
-            invocation_id: invocation_id(&parts.headers),
+            invocation_id: invocation_id(&parts.headers).unwrap_or_else(|| random.id()),
             agent: agent.map(str::to_owned),
             verb: parts.method.clone(),
         }

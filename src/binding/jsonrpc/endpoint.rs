@@ -11,7 +11,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::{RequestId, decode, encode_error, encode_result, http_status};
 use crate::auth::{Caller, CallerKind, KEY_HEADER, Refusal};
-use crate::binding::Outcome;
+use crate::binding::{Outcome, methods};
 use crate::protocol::extensions::{A2A_EXTENSIONS, Declared, IDEMPOTENT_SEND};
 use crate::protocol::media_type::{APPLICATION_JSON, require_json};
 use crate::protocol::version::{self, Version};
@@ -53,14 +53,14 @@ pub async fn answer(
         Ok(envelope) => envelope,
         Err(rejection) => return failure(rejection.id, &rejection.error, ""),
     };
-    let method = super::super::methods::find(&envelope.method).map_or("", |row| row.operation.name());
-    let called = async {
+    let method = methods::find(&envelope.method).map_or("", |row| row.operation.name());
+    let outcome = async {
         version::require(&parts.headers, parts.uri.query(), &[Version::V1_0])?;
         let request = envelope.request()?;
         let repeat = repeat(&caller, &parts.headers, trusts_invocation_id)?;
         service.call(agent, &caller, request, repeat).await
     };
-    match called.await {
+    match outcome.await {
         Ok(sent) => success(envelope.id, &sent, method, &parts.headers),
         Err(error) => failure(envelope.id, &error, method),
     }

@@ -2,21 +2,25 @@
 //!
 //! The templates are the files under `function-templates/`; a test holds them against the routes that are served.
 
+mod levels;
+
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+pub use levels::{LevelMismatch, level_mismatches};
+
 use crate::agents::{Agent, AuthMode, Catalog};
 
-const HOST_JSON: &str = include_str!("../host.json");
+const HOST_JSON: &str = include_str!("../../host.json");
 /// Functions of each agent: name and binding, with `SLUG` and `AUTH_LEVEL` left open.
 const AGENT_FUNCTIONS: [(&str, &str); 3] = [
-    ("agent_SLUG_a2a_card", include_str!("../function-templates/agent_SLUG_a2a_card/function.json")),
-    ("agent_SLUG_a2a_rpc", include_str!("../function-templates/agent_SLUG_a2a_rpc/function.json")),
-    ("agent_SLUG_a2a_rpc_card", include_str!("../function-templates/agent_SLUG_a2a_rpc_card/function.json")),
+    ("agent_SLUG_a2a_card", include_str!("../../function-templates/agent_SLUG_a2a_card/function.json")),
+    ("agent_SLUG_a2a_rpc", include_str!("../../function-templates/agent_SLUG_a2a_rpc/function.json")),
+    ("agent_SLUG_a2a_rpc_card", include_str!("../../function-templates/agent_SLUG_a2a_rpc_card/function.json")),
 ];
 /// The function of an app with one agent: its card at the root of the domain.
-const ROOT_CARD: (&str, &str) = ("a2a_root_card", include_str!("../function-templates/a2a_root_card/function.json"));
+const ROOT_CARD: (&str, &str) = ("a2a_root_card", include_str!("../../function-templates/a2a_root_card/function.json"));
 /// Longest name of a function, in characters (Functions host).
 const MAX_NAME: usize = 128;
 
