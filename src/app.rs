@@ -21,8 +21,10 @@ use crate::service::{ServedAgent, Service};
 use crate::store::Store;
 use crate::store::memory::MemoryStore;
 
-/// How long a crashed process keeps a context from others.
-const LEASE: Duration = Duration::from_secs(30);
+/// How long a crashed process keeps a context from others, in seconds, unless it is configured.
+const DEFAULT_LEASE: u64 = 15;
+/// Shorter leases would be lost to pauses that are no crash, longer ones help nobody.
+const LEASE_RANGE: std::ops::RangeInclusive<u64> = 2..=300;
 
 /// Where state is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +82,9 @@ pub enum AppError {
     /// A card cannot be built.
     #[error(transparent)]
     Card(#[from] CardError),
+    /// The lease is not a number of seconds that makes sense.
+    #[error("A2A_CONTEXT_LEASE_SECONDS is {0:?}; give whole seconds from 2 to 300")]
+    Lease(String),
     /// The store's settings are wrong.
     #[error("{0}")]
     Store(String),
@@ -214,11 +219,12 @@ fn service(
     let settings = RunnerSettings::from_env(parts.environment)?;
     let http = HttpClient::from_env(parts.environment);
     let runner_parts = RunnerParts { http, clock: Arc::clone(clock), random: Arc::clone(random) };
-    let times = LeaseTimes { duration: LEASE, retention: limits.context_retention };
+    let lease = lease(parts.environment)?;
+    let times = LeaseTimes { duration: lease, retention: limits.context_retention };
     let secret = parts.environment.get_filled(variables::CONTEXT_SECRET.name);
     let capacity = limits
         .global_executions
-        .map(|slots| Arc::new(Capacity::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), slots, LEASE)));
+        .map(|slots| Arc::new(Capacity::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), slots, lease)));
     let contexts =
         Contexts::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), limits.context_retention, secret)?;
     Ok(Service {
@@ -228,6 +234,16 @@ fn service(
         runner: select(&settings, parts.local, runner_parts),
         random: Arc::clone(random),
     })
+}
+
+fn lease(environment: &Environment) -> Result<Duration, AppError> {
+    let Some(text) = environment.get_filled(variables::CONTEXT_LEASE.name) else {
+        return Ok(Duration::from_secs(DEFAULT_LEASE));
+    };
+    match text.parse() {
+        Ok(seconds) if LEASE_RANGE.contains(&seconds) => Ok(Duration::from_secs(seconds)),
+        _ => Err(AppError::Lease(text.to_owned())),
+    }
 }
 
 fn authorities(parts: &AppParts<'_>) -> Result<Authorities, AuthorityError> {

@@ -73,6 +73,8 @@ variables! {
         "Function keys of hosts that check none: entries `name=key` or `name=sha256:<hash>`, separated by commas; the name `_master` is that of the master key.";
     CONTEXT_SECRET = "A2A_CONTEXT_SECRET",
         "The secret that signs context identifiers of anonymous agents, at least 32 characters; without it one is made and kept in the store.";
+    CONTEXT_LEASE = "A2A_CONTEXT_LEASE_SECONDS",
+        "Seconds for which a process that died keeps its conversations from others, 2 to 300; 15 by default.";
     ALLOWED_HOSTS = "A2A_ALLOWED_HOSTS",
         "Host names that requests may use beside those of the agents' urls and loopback, separated by commas.";
     ALLOWED_ORIGINS = "A2A_ALLOWED_ORIGINS",
