@@ -1,5 +1,7 @@
 //! The storage waist: one small trait under all durable state; back ends store bytes and compare versions, nothing more.
 
+#[cfg(feature = "azure")]
+pub mod azure_table;
 mod bounds;
 pub mod memory;
 pub mod observed;

@@ -19,9 +19,9 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn new(backend: Backend) -> Self {
+    pub(crate) async fn new(backend: Backend) -> Self {
         let clock = Arc::new(ManualClock::new());
-        let place = Place::fresh(backend, clock.clone());
+        let place = Place::fresh(backend, clock.clone()).await;
         Self { store: place.open(clock.clone()), clock, place, partition: partition("p") }
     }
 

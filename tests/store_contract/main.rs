@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "../support/azurite.rs"]
+mod azurite;
 mod backends;
 mod bench;
 #[path = "../support/clock.rs"]
@@ -21,7 +23,7 @@ fn main() -> ExitCode {
     for backend in Backend::ALL {
         for contract in contracts::all() {
             trials.push(Trial::test(format!("{}::{}", backend.name(), contract.name), move || {
-                block_on(async { (contract.run)(Bench::new(backend)).await });
+                block_on(async { (contract.run)(Bench::new(backend).await).await });
                 Ok(())
             }));
         }
