@@ -123,7 +123,7 @@ impl App {
     pub fn build(parts: &AppParts<'_>) -> Result<Self, AppError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
-        let store = open_store(&parts.store, parts.environment, &clock)?;
+        let store = open_store(&parts.store, parts.environment, &clock, &random)?;
         let (ring, made_up_key) = key_ring(parts, &*random)?;
         let sites = sites(parts.catalog)?;
         let service = Arc::new(service(parts, store, &clock, &random)?);
@@ -143,12 +143,13 @@ fn open_store(
     choice: &StoreChoice,
     environment: &Environment,
     clock: &Arc<dyn Clock>,
+    random: &Arc<dyn Random>,
 ) -> Result<Arc<dyn Store>, AppError> {
     let clock = Arc::clone(clock);
     match choice {
         StoreChoice::Memory => Ok(Arc::new(MemoryStore::new(clock))),
         StoreChoice::Sqlite(path) => sqlite(path, clock),
-        StoreChoice::AzureTable => azure_table(environment, clock),
+        StoreChoice::AzureTable => azure_table(environment, clock, Arc::clone(random)),
     }
 }
 
@@ -164,7 +165,27 @@ fn sqlite(_: &Path, _: Arc<dyn Clock>) -> Result<Arc<dyn Store>, AppError> {
     Err(AppError::StoreNotBuilt("sqlite", "sqlite"))
 }
 
-fn azure_table(_: &Environment, _: Arc<dyn Clock>) -> Result<Arc<dyn Store>, AppError> {
+#[cfg(feature = "azure")]
+fn azure_table(
+    environment: &Environment,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+) -> Result<Arc<dyn Store>, AppError> {
+    use crate::store::azure_table::{AzureTableSettings, AzureTableStore};
+    let settings = AzureTableSettings::from_env(environment).map_err(|error| AppError::Store(error.to_string()))?;
+    let settings = settings.ok_or_else(|| AppError::Store(NO_TABLE.to_owned()))?;
+    let http = HttpClient::from_env(environment);
+    Ok(Arc::new(AzureTableStore::new(settings, &http, clock, random)))
+}
+
+/// What to do when nothing says where the table is.
+#[cfg(feature = "azure")]
+const NO_TABLE: &str = "the store azure-table needs AzureWebJobsStorage (a connection string), \
+                        AzureWebJobsStorage__tableServiceUri (with a managed identity), A2A_TABLE_CONNECTION_STRING or \
+                        A2A_TABLE_SAS_URL; choose another store with --store or A2A_STORE to go without";
+
+#[cfg(not(feature = "azure"))]
+fn azure_table(_: &Environment, _: Arc<dyn Clock>, _: Arc<dyn Random>) -> Result<Arc<dyn Store>, AppError> {
     Err(AppError::StoreNotBuilt("azure-table", "azure"))
 }
 

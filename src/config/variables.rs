@@ -81,6 +81,20 @@ variables! {
         "Origins of web pages that may call the agents, separated by commas.";
     STORE = "A2A_STORE",
         "Where state is kept: `memory`, `sqlite:PATH` or `azure-table`; the option `--store` outranks it.";
+    TABLE_CONNECTION = "A2A_TABLE_CONNECTION_STRING",
+        "The table service of the store `azure-table`, as a storage connection string; outranks the next three.";
+    TABLE_SAS_URL = "A2A_TABLE_SAS_URL",
+        "The same, as the service's address with a shared access signature.";
+    HOST_STORAGE = "AzureWebJobsStorage",
+        "The Functions host's storage account, as a connection string.";
+    HOST_STORAGE_TABLE_URI = "AzureWebJobsStorage__tableServiceUri",
+        "The Functions host's table service, used with a managed identity.";
+    HOST_STORAGE_ACCOUNT = "AzureWebJobsStorage__accountName",
+        "The same by the account's name alone.";
+    HOST_STORAGE_CLIENT_ID = "AzureWebJobsStorage__clientId",
+        "The user-assigned identity for the storage account; comes before `AZURE_CLIENT_ID`.";
+    TABLE_NAME = "A2A_TABLE_NAME",
+        "The table of the store `azure-table`; `a2afunctions` by default.";
     LOG = "A2A_LOG",
         "What is logged: a level such as `info`, or a filter such as `a2a_functions=debug`.";
     CUSTOM_HANDLER_PORT = "FUNCTIONS_CUSTOMHANDLER_PORT",

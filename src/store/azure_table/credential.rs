@@ -17,7 +17,8 @@ use tokio::sync::OnceCell;
 
 use super::settings::TableCredential;
 use crate::http::HttpClient;
-use crate::http::identity::{self, Identity, TokenSource};
+use crate::http::identity::Identity;
+use crate::http::token::{self, TokenSource};
 
 /// What a token for the table service is asked for ("Authorize access to tables using Microsoft Entra ID").
 const SCOPE: &str = "https://storage.azure.com/.default";
@@ -103,7 +104,7 @@ impl Policy for TokenPolicy {
             return Err(Error::with_message(ErrorKind::Credential, "a token is sent over https only"));
         }
         let tokens = self.tokens.get_or_try_init(|| async {
-            identity::credential(&self.identity, &self.http).map(|credential| TokenSource::new(credential, SCOPE))
+            token::credential(&self.identity, &self.http).map(|credential| TokenSource::new(credential, SCOPE))
         });
         let token = tokens.await?.token().await?;
         request.insert_header(AUTHORIZATION, format!("Bearer {}", token.token.secret()));

@@ -8,6 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use url::{Host, Url};
 
+use crate::config::variables::{self, Variable};
+use crate::config::Environment;
 use crate::http::identity::Identity;
 
 /// The emulator's account, the same everywhere (Azurite README, "Default storage account").
@@ -118,11 +120,10 @@ impl AzureTableSettings {
     ///    whose client id is in `AzureWebJobsStorage__clientId`, else with what [`Identity::from_env`] finds.
     ///
     /// `A2A_TABLE_NAME` names the table, `a2afunctions` without it. `None` when no source is set. Empty counts as unset.
-    pub fn from_env(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, SettingsError> {
-        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        let Some((endpoint, credential)) = source(&set)? else { return Ok(None) };
-        let table = set("A2A_TABLE_NAME").unwrap_or_else(|| DEFAULT_TABLE.to_owned());
-        let table = TableName::new(table).ok_or(Fault::TableName.of("A2A_TABLE_NAME"))?;
+    pub fn from_env(environment: &Environment) -> Result<Option<Self>, SettingsError> {
+        let Some((endpoint, credential)) = source(environment)? else { return Ok(None) };
+        let table = environment.get_filled(variables::TABLE_NAME.name).unwrap_or(DEFAULT_TABLE);
+        let table = TableName::new(table).ok_or(Fault::TableName.of(variables::TABLE_NAME.name))?;
         Ok(Some(Self { endpoint, credential, table, timeouts: TableTimeouts::default() }))
     }
 
@@ -141,30 +142,29 @@ impl Fault {
 
 type Source = (Url, TableCredential);
 
-fn source(set: &dyn Fn(&str) -> Option<String>) -> Result<Option<Source>, SettingsError> {
-    const IDENTITY_URI: &str = "AzureWebJobsStorage__tableServiceUri";
-    const IDENTITY_ACCOUNT: &str = "AzureWebJobsStorage__accountName";
+fn source(environment: &Environment) -> Result<Option<Source>, SettingsError> {
     type Parse = fn(&str) -> Result<Source, Fault>;
-    let with_secret: [(&'static str, Parse); 3] = [
-        ("A2A_TABLE_CONNECTION_STRING", connection_string),
-        ("A2A_TABLE_SAS_URL", signed_address),
-        ("AzureWebJobsStorage", connection_string),
+    let with_secret: [(Variable, Parse); 3] = [
+        (variables::TABLE_CONNECTION, connection_string),
+        (variables::TABLE_SAS_URL, signed_address),
+        (variables::HOST_STORAGE, connection_string),
     ];
     for (variable, parse) in with_secret {
-        if let Some(text) = set(variable) {
-            return parse(text.trim()).map(Some).map_err(|fault| fault.of(variable));
+        if let Some(text) = environment.get_filled(variable.name) {
+            return parse(text).map(Some).map_err(|fault| fault.of(variable.name));
         }
     }
-    let endpoint = if let Some(text) = set(IDENTITY_URI) {
-        endpoint(text.trim()).map_err(|fault| fault.of(IDENTITY_URI))?
-    } else if let Some(account) = set(IDENTITY_ACCOUNT) {
-        account_endpoint("https", account.trim(), None).map_err(|fault| fault.of(IDENTITY_ACCOUNT))?
+    let (uri, name) = (variables::HOST_STORAGE_TABLE_URI.name, variables::HOST_STORAGE_ACCOUNT.name);
+    let endpoint = if let Some(text) = environment.get_filled(uri) {
+        endpoint(text).map_err(|fault| fault.of(uri))?
+    } else if let Some(account) = environment.get_filled(name) {
+        account_endpoint("https", account, None).map_err(|fault| fault.of(name))?
     } else {
         return Ok(None);
     };
-    let identity = match set("AzureWebJobsStorage__clientId") {
-        Some(client_id) => Identity::Managed { client_id: Some(client_id) },
-        None => Identity::from_env(set),
+    let identity = match environment.get_filled(variables::HOST_STORAGE_CLIENT_ID.name) {
+        Some(client_id) => Identity::Managed { client_id: Some(client_id.to_owned()) },
+        None => Identity::from_env(environment),
     };
     Ok(Some((endpoint, TableCredential::Identity(identity))))
 }
