@@ -57,3 +57,70 @@ pub(super) fn decode(answer: &str) -> Vec<Part> {
     }
     parts
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::store::azure_table::rows::Version;
+    use crate::store::{PartitionKey, RowKey, Write};
+
+    const TABLE: &str = "https://acc.table.core.windows.net/t";
+
+    #[test]
+    fn a_batch_has_the_framing_of_an_entity_group_transaction() {
+        let partition = PartitionKey::new("p").unwrap();
+        let row = RowKey::new("r2").unwrap();
+        let write = Write { row: RowKey::new("r1").unwrap(), value: Bytes::from_static(b"v"), expires: None };
+        let version = Version::new(9, "W/\"tag\"".to_owned());
+        let requests =
+            [EntityRequest::insert(&partition, &write, "m"), EntityRequest::delete(&partition, &row, &version)];
+        let body = encode(TABLE, &requests);
+        let mut parts = body.split("--changeset_records");
+        assert_eq!(
+            parts.next(),
+            Some("--batch_records\r\nContent-Type: multipart/mixed; boundary=changeset_records\r\n\r\n")
+        );
+        let insert = parts.next().unwrap();
+        assert!(insert.contains("\r\n\r\nPOST https://acc.table.core.windows.net/t HTTP/1.1\r\n"), "{insert}");
+        let (head, entity) = insert.trim_end().rsplit_once("\r\n").unwrap();
+        assert!(head.ends_with("\r\n") && !head.contains("if-match"), "{head}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(entity).unwrap()["RowKey"], "r1");
+        let delete = parts.next().unwrap();
+        assert!(
+            delete.contains("DELETE https://acc.table.core.windows.net/t(PartitionKey='p',RowKey='r2') HTTP/1.1\r\n")
+        );
+        assert!(delete.contains("\r\nif-match: W/\"tag\"\r\n"), "{delete}");
+        assert_eq!(parts.next(), Some("--\r\n--batch_records--\r\n"));
+    }
+
+    /// As the service frames it ("Performing entity group transactions", sample response).
+    #[test]
+    fn the_answers_to_a_batch_come_in_its_order() {
+        let answer = "--batchresponse_1\r\nContent-Type: multipart/mixed; boundary=changesetresponse_2\r\n\r\n\
+            --changesetresponse_2\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
+            HTTP/1.1 204 No Content\r\nETag: W/\"datetime'2013-09-30T18%3A02%3A27.2397385Z'\"\r\n\r\n\r\n\
+            --changesetresponse_2\r\nContent-Type: application/http\r\n\r\n\
+            HTTP/1.1 204 No Content\r\nX-Content-Type-Options: nosniff\r\n\r\n\r\n\
+            --changesetresponse_2--\r\n--batchresponse_1--\r\n";
+        let etag = Some("W/\"datetime'2013-09-30T18%3A02%3A27.2397385Z'\"".to_owned());
+        assert_eq!(
+            decode(answer),
+            [Part { status: 204, etag, body: String::new() }, Part { status: 204, etag: None, body: String::new() }]
+        );
+    }
+
+    #[test]
+    fn a_failed_batch_is_one_answer_with_its_error() {
+        let answer = "--b\r\n\r\n--c\r\n\r\nHTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\n\r\n\
+            {\"odata.error\":{}}\r\n--c--\r\n--b--";
+        assert_eq!(decode(answer), [Part { status: 409, etag: None, body: "{\"odata.error\":{}}".to_owned() }]);
+    }
+
+    #[test]
+    fn nonsense_has_no_answers_or_failed_ones() {
+        assert_eq!(decode("not a batch"), []);
+        assert_eq!(decode("HTTP/1.1 what").first().map(|part| part.status), Some(0));
+    }
+}

@@ -1,7 +1,6 @@
 //! The table service's HTTP interface: get, query, change and create, each one request in the normal case.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use azure_core::error::ErrorKind;
 use azure_core::http::headers::{ACCEPT, CONTENT_TYPE, ETAG, HeaderName};
@@ -33,7 +32,6 @@ pub(super) struct TableClient {
     writes: Pipeline,
     service: String,
     table: String,
-    attempt_timeout: Duration,
 }
 
 /// Where a query goes on: the continuation headers of the page before.
@@ -53,7 +51,7 @@ pub(super) struct QueryPage {
 impl TableClient {
     /// A client for the table of `settings`. Makes no request.
     pub(super) fn new(settings: AzureTableSettings, http: &HttpClient) -> Self {
-        let transport = AzureTransport::new(Arc::new(Transport(http.clone())));
+        let transport = AzureTransport::new(Arc::new(Transport::new(http.clone(), settings.timeouts.attempt)));
         let credential = credential::policy(settings.credential, http);
         let pipeline = |retry| {
             let options = ClientOptions { retry, transport: Some(transport.clone()), ..ClientOptions::default() };
@@ -85,7 +83,6 @@ impl TableClient {
             writes: pipeline(RetryOptions::none()),
             service: settings.endpoint.as_str().trim_end_matches('/').to_owned(),
             table: settings.table.as_str().to_owned(),
-            attempt_timeout: settings.timeouts.attempt,
         }
     }
 
@@ -135,21 +132,21 @@ impl TableClient {
     }
 
     async fn change_one(&self, change: &EntityRequest) -> Result<Option<String>, Failure> {
-        let mut request = self.request(&format!("{}/{}{}", self.service, self.table, change.target), change.method)?;
+        let mut request = request(&format!("{}/{}{}", self.service, self.table, change.target), change.method)?;
         for (name, value) in change.headers() {
             request.insert_header(name, value);
         }
         request.set_body(change.body.clone().into_bytes());
-        let answer = self.send(&self.writes, &mut request).await?;
+        let answer = send(&self.writes, &mut request).await?;
         Ok(answer.headers().get_optional_string(&ETAG))
     }
 
     async fn change_many(&self, changes: &[EntityRequest]) -> Result<Vec<Option<String>>, Failure> {
-        let mut request = self.request(&format!("{}/$batch", self.service), Method::Post)?;
+        let mut request = request(&format!("{}/$batch", self.service), Method::Post)?;
         request.insert_header(CONTENT_TYPE, batch::content_type());
         request.insert_header(ACCEPT, JSON);
         request.set_body(batch::encode(&format!("{}/{}", self.service, self.table), changes).into_bytes());
-        let answer = self.send(&self.writes, &mut request).await?;
+        let answer = send(&self.writes, &mut request).await?;
         let parts = batch::decode(&String::from_utf8_lossy(answer.body().as_ref()));
         if let Some(failed) = parts.iter().find(|part| !(200..300).contains(&part.status)) {
             return Err(Failure::Refused(Refusal::in_batch(failed)));
@@ -163,45 +160,39 @@ impl TableClient {
 
     /// "Create Table"; one that is there already is as good.
     pub(super) async fn create_table(&self) -> Result<(), Failure> {
-        let mut request = self.request(&format!("{}/Tables", self.service), Method::Post)?;
+        let mut request = request(&format!("{}/Tables", self.service), Method::Post)?;
         request.insert_header(CONTENT_TYPE, "application/json");
         request.insert_header(ACCEPT, JSON);
         request.set_body(serde_json::json!({ "TableName": self.table }).to_string().into_bytes());
-        match self.send(&self.writes, &mut request).await {
+        match send(&self.writes, &mut request).await {
             Err(Failure::Refused(refusal)) if refusal.code == "TableAlreadyExists" => Ok(()),
             answer => answer.map(drop),
         }
     }
 
     async fn read(&self, address: &str, query: &[(&str, &str)]) -> Result<RawResponse, Failure> {
-        let mut request = self.request(address, Method::Get)?;
+        let mut request = request(address, Method::Get)?;
         if !query.is_empty() {
             request.url_mut().query_pairs_mut().extend_pairs(query);
         }
         request.insert_header(ACCEPT, JSON);
-        self.send(&self.reads, &mut request).await
+        send(&self.reads, &mut request).await
     }
+}
 
-    fn request(&self, address: &str, method: Method) -> Result<Request, Failure> {
-        let url = Url::parse(address).map_err(|_| Failure::unreadable("the table's address"))?;
-        let mut request = Request::new(url, method);
-        request.insert_header(VERSION.0, VERSION.1);
-        request.insert_header(DATA_SERVICE_VERSION, "3.0;");
-        Ok(request)
-    }
+fn request(address: &str, method: Method) -> Result<Request, Failure> {
+    let url = Url::parse(address).map_err(|_| Failure::unreadable("the table's address"))?;
+    let mut request = Request::new(url, method);
+    request.insert_header(VERSION.0, VERSION.1);
+    request.insert_header(DATA_SERVICE_VERSION, "3.0;");
+    Ok(request)
+}
 
-    async fn send(&self, pipeline: &Pipeline, request: &mut Request) -> Result<RawResponse, Failure> {
-        // Statuses are read here: the pipeline's own check would put whole answers into errors.
-        let options = PipelineSendOptions { skip_checks: true, ..PipelineSendOptions::default() };
-        let context = Context::default();
-        let sent = tokio::time::timeout(self.attempt_timeout, pipeline.send(&context, request, Some(options))).await;
-        let answer = match sent {
-            Err(_) => return Err(Failure::Lost("no answer in time".to_owned())),
-            Ok(Err(error)) => return Err(failure(&error)),
-            Ok(Ok(answer)) => answer,
-        };
-        if answer.status().is_success() { Ok(answer) } else { Err(Failure::of_answer(&answer)) }
-    }
+async fn send(pipeline: &Pipeline, request: &mut Request) -> Result<RawResponse, Failure> {
+    // Statuses are read here: the pipeline's own check would put whole answers into errors.
+    let options = PipelineSendOptions { skip_checks: true, ..PipelineSendOptions::default() };
+    let answer = pipeline.send(&Context::default(), request, Some(options)).await.map_err(|error| failure(&error))?;
+    if answer.status().is_success() { Ok(answer) } else { Err(Failure::of_answer(&answer)) }
 }
 
 fn failure(error: &azure_core::Error) -> Failure {

@@ -1,5 +1,7 @@
 //! One commit: the steps as requests, and the judgement on what a refusal or a lost answer means.
 
+use std::time::Duration;
+
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::client::TableClient;
@@ -11,6 +13,8 @@ use crate::store::{Etag, Op, PartitionKey, RowKey, StoreError};
 
 /// Times that a commit is sent when its answers get lost.
 const ATTEMPTS: u32 = 3;
+/// How long the first repetition waits; each further one waits longer by as much.
+const PAUSE: Duration = Duration::from_millis(50);
 /// Rows that are read at a time when a commit needs to look.
 const PARALLEL_READS: usize = 8;
 
@@ -78,13 +82,15 @@ impl<'a> Commit<'a> {
                     self.client.create_table().await?;
                     table_created = true;
                 }
-                Err(Failure::Refused(refusal)) => match self.judge(refusal).await? {
-                    Some(etags) => return Ok(etags),
-                    None => {}
-                },
+                Err(Failure::Refused(refusal)) => {
+                    if let Some(etags) = self.judge(refusal).await? {
+                        return Ok(etags);
+                    }
+                }
                 Err(failure @ (Failure::Lost(_) | Failure::Unsent(_))) if attempt < ATTEMPTS => {
-                    attempt += 1;
                     self.in_doubt |= matches!(failure, Failure::Lost(_));
+                    tokio::time::sleep(PAUSE * attempt).await;
+                    attempt += 1;
                 }
                 Err(failure) => return Err(failure.into()),
             }

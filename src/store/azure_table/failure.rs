@@ -61,8 +61,8 @@ impl Refusal {
     /// The refusal that a failed batch carries inside its successful answer.
     pub(super) fn in_batch(part: &Part) -> Self {
         let (code, message) = error_of(part.body.as_bytes());
-        // "2:The update condition …": the index of the step that failed.
-        let index = message.split(':').next().and_then(|index| index.trim().parse().ok()).unwrap_or(0);
+        // "2:The update condition …": the step that failed. Without it, better no step than the wrong one.
+        let index = message.split(':').next().and_then(|index| index.trim().parse().ok()).unwrap_or(usize::MAX);
         Self { status: StatusCode::from(part.status), code, index }
     }
 }
@@ -123,4 +123,90 @@ fn error_of(body: &[u8]) -> (String, String) {
     let error: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |pointer| error.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     (text("/odata.error/code"), text("/odata.error/message/value"))
+}
+
+#[cfg(test)]
+mod tests {
+    use azure_core::http::headers::Headers;
+
+    use super::*;
+
+    const STALE: &str = r#"{"odata.error":{"code":"UpdateConditionNotSatisfied","message":{"lang":"en-US","value":"17:The update condition specified in the request was not satisfied.\nRequestId:1\nTime:2"}}}"#;
+
+    fn part(status: u16, body: &str) -> Part {
+        Part { status, etag: None, body: body.to_owned() }
+    }
+
+    fn answer(status: u16, headers: &[(&'static str, &'static str)], body: &'static str) -> Failure {
+        let mut map = Headers::new();
+        for (name, value) in headers {
+            map.insert(*name, *value);
+        }
+        Failure::of_answer(&RawResponse::from_bytes(StatusCode::from(status), map, body))
+    }
+
+    #[test]
+    fn a_failed_batch_names_its_step() {
+        let refusal = Refusal::in_batch(&part(412, STALE));
+        assert_eq!((refusal.index, refusal.is_conflict(true)), (17, true));
+    }
+
+    #[test]
+    fn a_failed_batch_without_an_index_blames_no_step() {
+        for body in ["", "{}", r#"{"odata.error":{"code":"X","message":{"value":"no index"}}}"#] {
+            assert_eq!(Refusal::in_batch(&part(412, body)).index, usize::MAX, "{body}");
+        }
+    }
+
+    #[test]
+    fn c049_a_tag_called_malformed_is_a_conflict_like_a_stale_one() {
+        let cases = [
+            (412, "UpdateConditionNotSatisfied", true, true),
+            (412, "", true, true),
+            (400, "InvalidInput", true, true),
+            (400, "InvalidInput", false, false),
+            (400, "PropertyValueTooLarge", true, false),
+            (409, "EntityAlreadyExists", false, true),
+            (409, "TableBeingDeleted", false, false),
+            (404, "ResourceNotFound", true, true),
+            (404, "TableNotFound", true, false),
+        ];
+        for (status, code, conditional, conflict) in cases {
+            let refusal = Refusal { status: StatusCode::from(status), code: code.to_owned(), index: 0 };
+            assert_eq!(refusal.is_conflict(conditional), conflict, "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn statuses_tell_what_may_have_happened() {
+        assert!(matches!(answer(401, &[], ""), Failure::Denied(_)));
+        assert!(matches!(answer(403, &[], "<xml/>"), Failure::Denied(_)));
+        assert!(matches!(answer(408, &[], ""), Failure::Lost(_)));
+        assert!(matches!(answer(500, &[], ""), Failure::Lost(_)));
+        assert!(matches!(answer(404, &[], ""), Failure::Refused(_)));
+        for (headers, expected) in [
+            (&[("retry-after", "7")][..], Some(Duration::from_secs(7))),
+            (&[("x-ms-retry-after-ms", "70"), ("retry-after", "7")], Some(Duration::from_millis(70))),
+            (&[("retry-after", "soon")], None),
+            (&[], None),
+        ] {
+            for status in [429, 503] {
+                let failure = answer(status, headers, "");
+                assert!(
+                    matches!(failure, Failure::Throttled { retry_after, .. } if retry_after == expected),
+                    "{failure:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_code_comes_from_the_body_or_from_its_header() {
+        let code = |failure| match failure {
+            Failure::Refused(refusal) => refusal.code,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(code(answer(412, &[("x-ms-error-code", "Other")], STALE)), "UpdateConditionNotSatisfied");
+        assert_eq!(code(answer(409, &[("x-ms-error-code", "TableAlreadyExists")], "")), "TableAlreadyExists");
+    }
 }

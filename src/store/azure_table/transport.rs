@@ -1,5 +1,7 @@
 //! The last step of the pipeline: this crate's HTTP client, with bounded answers and errors that show no address.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind};
 use azure_core::http::{AsyncRawResponse, HttpClient as AzureHttpClient, Request};
@@ -12,12 +14,29 @@ use crate::http::HttpClient;
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Transport(pub(super) HttpClient);
+pub(super) struct Transport {
+    http: HttpClient,
+    attempt_timeout: Duration,
+}
+
+impl Transport {
+    /// Sends through `http`, and waits for a whole answer for at most `attempt_timeout`.
+    pub(super) fn new(http: HttpClient, attempt_timeout: Duration) -> Self {
+        Self { http, attempt_timeout }
+    }
+}
 
 #[async_trait]
 impl AzureHttpClient for Transport {
     async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
-        let client = self.0.get().map_err(|error| Error::new(ErrorKind::Other, error))?;
+        let late = |_| Error::with_message(ErrorKind::Io, "no answer in time");
+        tokio::time::timeout(self.attempt_timeout, self.exchange(request)).await.map_err(late)?
+    }
+}
+
+impl Transport {
+    async fn exchange(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
+        let client = self.http.get().map_err(|error| Error::new(ErrorKind::Other, error))?;
         let answer = client.execute_request(request).await.map_err(|error| anonymous(&error))?;
         let (status, headers, mut stream) = answer.deconstruct();
         let mut body = BytesMut::new();
