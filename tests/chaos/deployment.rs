@@ -50,7 +50,8 @@ impl Deployment {
         let model = model::start().await;
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("witness.agent.md"), AGENT).expect("the agent file is written");
-        let init = Command::new(BINARY).args(["functions", "init"]).arg(folder.path()).output().expect("the binary runs");
+        let init =
+            Command::new(BINARY).args(["functions", "init"]).arg(folder.path()).output().expect("the binary runs");
         assert!(init.status.success(), "functions init: {}", String::from_utf8_lossy(&init.stderr));
         let host = FunctionsHost::builder(folder.path())
             .executable_override(BINARY)

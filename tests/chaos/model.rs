@@ -17,9 +17,12 @@ pub(crate) async fn start() -> SocketAddr {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             tokio::spawn(async move {
-                let service = hyper::service::service_fn(|request| async { Ok::<_, std::convert::Infallible>(answer(request).await) });
+                let service = hyper::service::service_fn(|request| async {
+                    Ok::<_, std::convert::Infallible>(answer(request).await)
+                });
                 // A killed client is no fault of the model's.
-                let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+                let _ =
+                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
             });
         }
     });
@@ -50,8 +53,5 @@ async fn answer(request: Request<hyper::body::Incoming>) -> Response<Body> {
     }
     let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
     stream.push_str(&format!("data: {end}\n\ndata: [DONE]\n\n"));
-    Response::builder()
-        .header("content-type", "text/event-stream")
-        .body(Body::from(stream))
-        .expect("a response")
+    Response::builder().header("content-type", "text/event-stream").body(Body::from(stream)).expect("a response")
 }

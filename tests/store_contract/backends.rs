@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use a2a_functions::clock::{Clock, SystemRandom};
+use a2a_functions::config::Environment;
 use a2a_functions::http::HttpClient;
 use a2a_functions::store::Store;
 use a2a_functions::store::azure_table::{AzureTableSettings, AzureTableStore};
@@ -81,14 +82,10 @@ pub(crate) fn fresh_table() -> String {
 
 /// Settings as the environment would give them.
 pub(crate) fn table_settings(connection_string: &str, table: &str) -> AzureTableSettings {
-    let variable = |name: &str| match name {
-        "AzureWebJobsStorage" => Some(connection_string.to_owned()),
-        "A2A_TABLE_NAME" => Some(table.to_owned()),
-        _ => None,
-    };
-    AzureTableSettings::from_env(&variable).expect("the settings are right").expect("a source is set")
+    let environment = Environment::from([("AzureWebJobsStorage", connection_string), ("A2A_TABLE_NAME", table)]);
+    AzureTableSettings::from_env(&environment).expect("the settings are right").expect("a source is set")
 }
 
 pub(crate) fn table_store(settings: AzureTableSettings, clock: Arc<dyn Clock>) -> AzureTableStore {
-    AzureTableStore::new(settings, &HttpClient::from_env(|_| None), clock, Arc::new(SystemRandom))
+    AzureTableStore::new(settings, &HttpClient::from_env(&Environment::default()), clock, Arc::new(SystemRandom))
 }

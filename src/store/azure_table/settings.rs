@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use url::{Host, Url};
 
-use crate::config::variables::{self, Variable};
 use crate::config::Environment;
+use crate::config::variables::{self, Variable};
 use crate::http::identity::Identity;
 
 /// The emulator's account, the same everywhere (Azurite README, "Default storage account").

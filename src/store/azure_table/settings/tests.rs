@@ -3,9 +3,9 @@
 use super::*;
 
 fn settings(variables: &[(&str, &str)]) -> Result<Option<AzureTableSettings>, SettingsError> {
-    AzureTableSettings::from_env(&|name| {
-        variables.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned())
-    })
+    AzureTableSettings::from_env(
+        &variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+    )
 }
 
 fn endpoint_and_credential(variables: &[(&str, &str)]) -> (String, String) {
