@@ -54,6 +54,13 @@ impl Azurite {
     pub(crate) fn connection_string(&self) -> &str {
         &self.connection_string
     }
+
+    /// Where its table service is, with the account's name as the path.
+    #[allow(dead_code, reason = "not every test binary needs it")]
+    pub(crate) fn table_endpoint(&self) -> &str {
+        let (_, rest) = self.connection_string.split_once("TableEndpoint=").expect("a table service");
+        rest.trim_end_matches(';')
+    }
 }
 
 /// Reads where the services listen until the last of them does.
