@@ -20,6 +20,7 @@ pub(crate) struct Azurite {
     connection_string: String,
 }
 
+#[allow(dead_code, reason = "each test binary uses a part of it")]
 impl Azurite {
     /// Starts an empty emulator on free loopback ports and waits until all of its services listen.
     pub(crate) async fn start() -> Self {
@@ -56,7 +57,6 @@ impl Azurite {
     }
 
     /// Where its table service is, with the account's name as the path.
-    #[allow(dead_code, reason = "not every test binary needs it")]
     pub(crate) fn table_endpoint(&self) -> &str {
         let (_, rest) = self.connection_string.split_once("TableEndpoint=").expect("a table service");
         rest.trim_end_matches(';')
