@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 /// Waits for the end of its input and kills the group then. The signals of a terminal do not reach it first.
-const WATCH: &str = r#"trap '' INT TERM HUP; read -r line; kill -KILL -- "-$0""#;
+const WATCH: &str = r#"trap '' INT TERM HUP; read -r line; kill -9 "-$0""#;
 
 /// Kills every process of the group when dropped, and also when this process ends without a chance to drop anything:
 /// Ctrl-C on a test run, or a SIGKILL.
