@@ -178,3 +178,31 @@ impl Worker {
         let _ = self.requests.send(Request::Stop(reason.into())).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_restart_closes_the_handler_to_requests_at_once_and_is_asked_for_only_once() {
+        let (worker, mut task) = Worker::new(0, HandlerPort::reserve(None).unwrap());
+        task.status.send_modify(|status| status.phase = Phase::Ready);
+        assert!(worker.ready(Duration::ZERO).await.is_ok());
+
+        worker.restart();
+        worker.restart();
+
+        assert!(matches!(worker.ready(Duration::ZERO).await, Err(NotReady::TimedOut)));
+        assert!(matches!(task.requests.try_recv(), Ok(Request::Restart)));
+        assert!(task.requests.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_restart_does_not_bring_a_stopped_copy_back() {
+        let (worker, mut task) = Worker::new(0, HandlerPort::reserve(None).unwrap());
+        task.status.send_modify(|status| status.phase = Phase::Stopped("done".to_owned()));
+        worker.restart();
+        assert_eq!(worker.stopped().as_deref(), Some("done"));
+        assert!(task.requests.try_recv().is_err());
+    }
+}
