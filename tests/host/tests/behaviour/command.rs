@@ -1,6 +1,6 @@
 //! The host as a command.
 
-use std::{fs, path::Path, process::Stdio, time::Duration};
+use std::{fs, path::Path, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::{
@@ -92,7 +92,7 @@ async fn settings_keys_and_copies_come_from_the_command_line() {
         pids.insert(seen.0["pid"].as_u64().unwrap());
     }
     assert_eq!(pids.len(), 2);
-    let printed = timeout(Duration::from_secs(20), host.lines.next_line()).await.unwrap().unwrap().unwrap();
+    let printed = timeout(PATIENCE, host.lines.next_line()).await.unwrap().unwrap().unwrap();
     assert!(printed.contains("Stdout] arguments []"), "{printed}");
 }
 

@@ -1,7 +1,5 @@
 //! Limits of the host: body size, concurrency, and what failures look like from outside.
 
-use std::time::Duration;
-
 use functions_test_host::Knobs;
 use serde_json::json;
 use tokio::time::timeout;
@@ -85,7 +83,7 @@ async fn requests_wait_for_the_replacement_of_a_crashed_handler() {
     let host = catch_all().start_with(|host| host.knobs(Knobs { strike_limit: 20, ..Knobs::default() })).await;
     for round in 2..=8 {
         host.kill_handler(0).await;
-        assert_eq!(timeout(Duration::from_secs(20), get(host.base_url())).await.unwrap().status(), 200);
+        assert_eq!(timeout(PATIENCE, get(host.base_url())).await.unwrap().status(), 200);
         assert_eq!(host.starts(0), round);
     }
 }

@@ -137,7 +137,7 @@ async fn the_front_end_decodes_slashes_which_the_host_alone_does_not() {
 
 #[tokio::test]
 async fn the_front_end_cuts_what_stays_silent() {
-    let idle_cut = Duration::from_millis(300);
+    let idle_cut = Duration::from_secs(1);
     let host = catch_all().start_with(|host| host.front_end(FrontEnd { idle_cut, ..FrontEnd::default() })).await;
     let start = Instant::now();
     let mut response = behave(host.base_url(), "quiet").send().await.unwrap();

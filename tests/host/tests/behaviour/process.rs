@@ -163,7 +163,8 @@ async fn a_handler_that_never_listens_fails_by_timeout() {
 
 #[tokio::test]
 async fn a_handler_that_accepts_and_stays_silent_blocks_the_first_request_which_stops_the_host() {
-    let host = App::with_arguments(&["--silent"]).launch(|host| host.knobs(impatient())).await;
+    let knobs = Knobs { ready_wait: Some(Duration::from_millis(600)), ..Knobs::default() };
+    let host = App::with_arguments(&["--silent"]).launch(|host| host.knobs(knobs)).await;
     assert_eq!(get(host.base_url()).await.status(), 500);
     host.wait_stopped(0).await.unwrap();
     assert_eq!(host.starts(0), 1, "silence is no failure of its own");
@@ -270,7 +271,7 @@ async fn a_handler_that_dies_takes_what_it_started_with_it() {
 
 #[tokio::test]
 async fn a_function_timeout_kills_the_handler_and_everything_in_it() {
-    let knobs = Knobs { function_timeout: Some(Duration::from_millis(500)), ..Knobs::default() };
+    let knobs = Knobs { function_timeout: Some(Duration::from_secs(1)), strike_limit: 1, ..Knobs::default() };
     let app = App::envelope().function("f", &http_function(&json!({"authLevel": "anonymous"})));
     let app = app.http("all", "other/{*rest}", "anonymous");
     let host = app
@@ -279,7 +280,7 @@ async fn a_function_timeout_kills_the_handler_and_everything_in_it() {
         })
         .await;
     let url = format!("{}/api/f", host.base_url());
-    for round in 2..=5 {
+    for round in 2..=3 {
         assert_eq!(behave(&url, "hang").send().await.unwrap().status(), 500);
         assert_eq!(get(&url).await.status(), 200, "a new handler answers");
         assert_eq!(host.starts(0), round);
