@@ -1,3 +1,5 @@
+//! The client against scripted replies of a provider.
+
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
