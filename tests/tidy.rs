@@ -18,7 +18,7 @@ const MAX_LINES: usize = 450;
 /// Names that say nothing about what is inside.
 const EMPTY_NAMES: [&str; 8] = ["util", "utils", "helper", "helpers", "common", "misc", "manager", "handler"];
 /// What is to be reached from a few places only, and those places.
-const CONFINED: [(&str, &[&str]); 14] = [
+const CONFINED: [(&str, &[&str]); 16] = [
     ("rusqlite::", &["src/store/sqlite/"]),
     ("azure_identity::", &["src/http/token.rs"]),
     ("azure_core::", &["src/http/token.rs", "src/store/azure_table/", "src/runner/openai/credential.rs"]),
@@ -33,6 +33,8 @@ const CONFINED: [(&str, &[&str]); 14] = [
     ("std::env", &["src/config/environment.rs"]),
     ("println!", &["src/cli/output.rs"]),
     ("print!", &["src/cli/output.rs"]),
+    ("eprintln!", &["src/cli/output.rs"]),
+    ("eprint!", &["src/cli/output.rs"]),
 ];
 /// Back ends, which only `app` chooses between.
 const BACK_ENDS: [&str; 3] = ["store::memory", "store::sqlite", "store::azure_table"];

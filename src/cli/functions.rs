@@ -29,7 +29,7 @@ enum FunctionsCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 host.json starts this program, `a2a-functions serve`, as a custom handler. Each function.json asks for the keys that the \
-agent's http_auth demands: repeat the command after changing it, adding or renaming agents.
+agent's http_auth demands: repeat the command after adding or renaming agents, and with --force after changing it.
 
 Either every file is written or none. Exit status: 0 when the files are as they should be, 1 when a file says something \
 else and --force is not given or the agents cannot be served, 2 when the folder cannot be read.
