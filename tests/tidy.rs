@@ -316,13 +316,12 @@ fn paths_that_texts_mention_exist() {
     const FOLDERS: [&str; 6] = ["src/", "tests/", "docs/", "examples/", "function-templates/", ".ci/"];
     let mut findings = Vec::new();
     for file in pages().iter().chain(&files("src", ".rs")).chain(&files("tests", ".rs")) {
+        let is_page = Path::new(&file.path).extension().is_some_and(|ending| ending == "md");
         for (index, line) in file.text.lines().enumerate() {
-            let is_comment = line.trim_start().starts_with("//");
-            if file.path.ends_with(".rs") && !is_comment {
-                continue;
-            }
+            let is_code = !is_page && !line.trim_start().starts_with("//");
             for name in line.split('`').skip(1).step_by(2) {
-                let is_path = FOLDERS.iter().any(|folder| name.starts_with(folder))
+                let is_path = !is_code
+                    && FOLDERS.iter().any(|folder| name.starts_with(folder))
                     && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
                 if is_path && !root().join(name).exists() {
                     findings.push(format!("{}:{}: {name} does not exist", file.path, index + 1));

@@ -44,8 +44,8 @@ pub(super) struct ServeArgs {
     /// The port to listen on; 0 takes any free one.
     #[arg(long, default_value_t = 7071)]
     port: u16,
-    /// Where state is kept: memory, sqlite:PATH or azure-table. Left out, A2A_STORE decides, else the host: a SQLite file
-    /// .a2a/state.sqlite in the app folder, or Azure Tables under the Functions host. On Lambda it must be named.
+    /// Where state is kept: memory, sqlite:PATH or azure-table. Left out, `A2A_STORE` decides, else the host: a SQLite
+    /// file .a2a/state.sqlite in the app folder, or Azure Tables under the Functions host. On Lambda it must be named.
     #[arg(long)]
     store: Option<StoreChoice>,
     /// How log lines look.
