@@ -85,7 +85,7 @@ impl Door {
         if !door.host.vouches_for_principals {
             drop_principals(&mut parts.headers);
         }
-        let log = RequestLog::open(&parts, target.slug(), &*door.service.random);
+        let log = RequestLog::open(&parts, target.slug(), door.host, &*door.service.random);
         let response = match origin {
             Err(misdirected) => {
                 let (status, text) = misdirected.answer();

@@ -123,27 +123,25 @@ fn success(id: RequestId<'_>, sent: &Sent, method: &'static str, headers: &Heade
         response.headers_mut().insert(A2A_EXTENSIONS, HeaderValue::from_static(IDEMPOTENT_SEND));
     }
     let name = if sent.replayed { "replayed" } else { "success" };
-    response.extensions_mut().insert(Outcome { method, name, code: 0 });
+    response.extensions_mut().insert(Outcome { method, name, code: 0, fault: false, cause: None });
     response
 }
 
 fn failure(id: RequestId<'_>, error: &ServiceError, method: &'static str) -> Response<Body> {
     let row = error.row();
-    if let Some(cause) = std::error::Error::source(error) {
-        tracing::error!(method, reason = row.reason, cause = %Chain(cause), "a request failed");
-    }
     let mut response = json(http_status(error.kind()), encode_error(id, error));
     if let Some(delay) = error.retry_delay() {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(delay.as_secs().max(1)));
     }
     let name = row.own_reason.unwrap_or(row.reason);
-    response.extensions_mut().insert(Outcome { method, name, code: row.json_rpc });
+    let cause = std::error::Error::source(error).map(|cause| Chain(cause).to_string());
+    let outcome = Outcome { method, name, code: row.json_rpc, fault: row.http.is_server_error(), cause };
+    response.extensions_mut().insert(outcome);
     response
 }
 
 /// The refusal of a caller. Gateways may rename the challenge's header, so the body names the scheme, too.
 pub fn refuse(refusal: Refusal, auth: &HttpAuth) -> Response<Body> {
-    tracing::info!(reason = %refusal, "a caller was refused");
     let asks_for_tokens = auth.mode == AuthMode::Entra;
     let (scheme, header) = if asks_for_tokens { ("entra", AUTHORIZATION.as_str()) } else { ("function_key", KEY_HEADER) };
     let error = match refusal.answer() {
@@ -157,6 +155,7 @@ pub fn refuse(refusal: Refusal, auth: &HttpAuth) -> Response<Body> {
             ServiceError::new(ErrorKind::Unavailable, text).retry_after(KEYS_RETRY)
         }
     };
+    let error = error.caused_by(refusal);
     let mut response = failure(RequestId::NULL, &error, "");
     let challenge = if asks_for_tokens { refusal.bearer_challenge() } else { Some(KEY_CHALLENGE) };
     if let Some(challenge) = challenge {
