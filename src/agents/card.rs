@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use super::{A2aEndpoint, Agent, AuthMode};
@@ -69,15 +70,7 @@ impl ServedCard {
 }
 
 fn entity_tag(body: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut tag = String::with_capacity(66);
-    tag.push('"');
-    for byte in Sha256::digest(body) {
-        // Writing to a string cannot fail.
-        let _ = write!(tag, "{byte:02x}");
-    }
-    tag.push('"');
-    tag
+    format!("\"{}\"", HEXLOWER.encode(&Sha256::digest(body)))
 }
 
 fn card(agent: &Agent, endpoint: &A2aEndpoint) -> AgentCard {

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::HEXLOWER_PERMISSIVE;
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
@@ -126,12 +127,5 @@ impl KeyRing {
 }
 
 fn parse_hash(hash: &str) -> Option<[u8; 32]> {
-    let mut digest = [0; 32];
-    if hash.len() != 64 || !hash.is_ascii() {
-        return None;
-    }
-    for (byte, digits) in digest.iter_mut().zip(hash.as_bytes().chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(digest)
+    HEXLOWER_PERMISSIVE.decode(hash.as_bytes()).ok()?.try_into().ok()
 }

@@ -4,6 +4,7 @@ mod keys;
 
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, Uri};
 use sha2::Sha256;
@@ -131,13 +132,7 @@ fn key_fingerprint(key: &[u8]) -> String {
     block[..label.len()].copy_from_slice(label);
     let mut code = Hmac::<Sha256>::new(&block.into());
     code.update(key);
-    let digest = code.finalize().into_bytes();
-    digest[..16].iter().fold(String::with_capacity(32), |mut name, byte| {
-        use std::fmt::Write as _;
-        // Writing to a string cannot fail.
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    HEXLOWER.encode(&code.finalize().into_bytes()[..16])
 }
 
 #[cfg(test)]

@@ -95,17 +95,13 @@ fn faults_in_the_ring_are_named_without_repeating_a_key() {
 
 #[test]
 fn a_hashed_entry_opens_for_the_key_behind_it() {
-    let hash = Sha256Hex::of(KEY);
+    let hash = sha256_hex(KEY);
     let ring = KeyRing::parse(&format!("ci=sha256:{hash}")).unwrap();
     assert_eq!(ring.find(KEY.as_bytes()), Some(("ci", Level::Function)));
     assert_eq!(ring.find(hash.as_bytes()), None);
 }
 
-struct Sha256Hex;
-
-impl Sha256Hex {
-    fn of(text: &str) -> String {
-        use sha2::Digest as _;
-        Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
-    }
+fn sha256_hex(text: &str) -> String {
+    use sha2::Digest as _;
+    HEXLOWER.encode(&Sha256::digest(text))
 }

@@ -6,6 +6,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
@@ -80,16 +81,8 @@ pub fn session_id(scope: &str, slug: &str, context_id: &str) -> String {
         .finalize();
     let mut name = String::with_capacity(4 + 64);
     name.push_str("a2a-");
-    push_hex(&mut name, &digest);
+    HEXLOWER.encode_append(&digest, &mut name);
     name
-}
-
-fn push_hex(text: &mut String, bytes: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 0xf)]));
-    }
 }
 
 /// Whether an identifier could be one that [`ContextIds`] issued, so that its signature is worth checking.

@@ -3,6 +3,8 @@
 //! What must hold: history never interleaves, every acknowledged turn is there exactly once, and a context whose owner was
 //! killed can be used again.
 
+#![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+
 #[path = "../support/azurite.rs"]
 mod azurite;
 mod deployment;

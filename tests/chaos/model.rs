@@ -46,12 +46,8 @@ async fn answer(request: Request<hyper::body::Incoming>) -> Response<Body> {
     tokio::time::sleep(Duration::from_millis(pause)).await;
     let text = serde_json::to_string(&seen).expect("a list");
     let (first, second) = text.split_at(text.len() / 2);
-    let mut stream = String::new();
-    for delta in [first, second] {
-        let chunk = json!({ "choices": [{ "index": 0, "delta": { "content": delta }, "finish_reason": null }] });
-        stream.push_str(&format!("data: {chunk}\n\n"));
-    }
+    let delta = |text| json!({ "choices": [{ "index": 0, "delta": { "content": text }, "finish_reason": null }] });
     let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
-    stream.push_str(&format!("data: {end}\n\ndata: [DONE]\n\n"));
+    let stream = format!("data: {}\n\ndata: {}\n\ndata: {end}\n\ndata: [DONE]\n\n", delta(first), delta(second));
     Response::builder().header("content-type", "text/event-stream").body(Body::from(stream)).expect("a response")
 }

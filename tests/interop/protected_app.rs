@@ -76,7 +76,13 @@ fn app_folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::copy(in_repository("tests/interop/app/main.agent.md"), folder.path().join("main.agent.md"))
         .expect("the agent file is copied");
-    let output = Command::new(BINARY).args(["functions", "init"]).arg(folder.path()).output().expect("the binary runs");
+    let output = Command::new(BINARY)
+        .args(["functions", "init"])
+        .arg(folder.path())
+        // The folders do not depend on the address, but an agent without a usable one is refused.
+        .env("A2A_PUBLIC_URL", "https://example.com/agents/main/a2a")
+        .output()
+        .expect("the binary runs");
     assert!(output.status.success(), "functions init: {}", String::from_utf8_lossy(&output.stderr));
     folder
 }

@@ -3,6 +3,8 @@
 //!
 //! `A2A_SIM_SEED=<seed>` repeats one run, `A2A_SIM_RUNS=<n>` sets how many are tried.
 
+#![expect(clippy::unwrap_used, reason = "a simulation that cannot go on has failed")]
+
 mod world;
 
 use world::World;

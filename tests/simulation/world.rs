@@ -103,7 +103,7 @@ impl World {
         Failure { what, trace: self.trace.lock().unwrap().clone() }
     }
 
-    fn note(&self, event: String) {
+    fn note(&self, event: &str) {
         let at = self.started.elapsed().as_millis();
         self.trace.lock().unwrap().push(format!("{at:>8} ms  {event}"));
     }
@@ -180,13 +180,13 @@ async fn converse(world: Arc<World>, truth: Arc<dyn Store>, client: u64) {
                 Process { world: world.clone(), truth: truth.clone(), name: format!("{message_id}#{attempt}") };
             match tokio::time::timeout(PATIENCE, process.serve(context, &message_id)).await {
                 Ok(Ok(reply)) => {
-                    world.note(format!("{message_id}#{attempt} acknowledged"));
+                    world.note(&format!("{message_id}#{attempt} acknowledged"));
                     world.totals.lock().unwrap().acknowledged += 1;
                     world.acknowledged.lock().unwrap().push((context, message_id.clone(), reply));
                     break;
                 }
-                Ok(Err(error)) => world.note(format!("{message_id}#{attempt} failed: {error}")),
-                Err(_) => world.note(format!("{message_id}#{attempt} died or was given up")),
+                Ok(Err(error)) => world.note(&format!("{message_id}#{attempt} failed: {error}")),
+                Err(_) => world.note(&format!("{message_id}#{attempt} died or was given up")),
             }
             tokio::time::sleep(Duration::from_millis(world.below(5_000))).await;
         }
@@ -237,7 +237,7 @@ impl Process {
         };
         let mut slot = Slot::enter(&Arc::new(Semaphore::new(1)), 1, None).await.map_err(|error| error.to_string())?;
         let history = permit.take_history();
-        world.note(format!("{} runs after {} turns", self.name, history.len()));
+        world.note(&format!("{} runs after {} turns", self.name, history.len()));
         let seen: Vec<&str> = history.iter().map(|turn| turn.key.message_id.as_str()).collect();
         let turn = Turn {
             agent: agent(),
@@ -260,12 +260,12 @@ impl Process {
             self.die(&format!("before {what}")).await;
         }
         if self.world.chance(0.03) {
-            self.world.note(format!("{} {what}: not sent", self.name));
+            self.world.note(&format!("{} {what}: not sent", self.name));
             return Err(unavailable());
         }
         // A paused process wakes up with a lease that is no longer its own.
         if self.world.chance(0.01) {
-            self.world.note(format!("{} pauses before {what}", self.name));
+            self.world.note(&format!("{} pauses before {what}", self.name));
             tokio::time::sleep(LEASE + Duration::from_secs(self.world.below(20))).await;
         }
         let answer = call.await;
@@ -273,13 +273,13 @@ impl Process {
             Ok(_) => "done".to_owned(),
             Err(error) => error.to_string(),
         };
-        self.world.note(format!("{} {what}: {seen}", self.name));
+        self.world.note(&format!("{} {what}: {seen}", self.name));
         tokio::time::sleep(Duration::from_millis(self.world.below(40))).await;
         if self.world.chance(0.02) {
             self.die(&format!("after {what}")).await;
         }
         if self.world.chance(0.04) {
-            self.world.note(format!("{} {what}: the answer is lost", self.name));
+            self.world.note(&format!("{} {what}: the answer is lost", self.name));
             self.world.totals.lock().unwrap().lost_answers += 1;
             return Err(unavailable());
         }
@@ -287,7 +287,7 @@ impl Process {
     }
 
     async fn die(&self, when: &str) {
-        self.world.note(format!("{} dies {when}", self.name));
+        self.world.note(&format!("{} dies {when}", self.name));
         self.world.totals.lock().unwrap().crashes += 1;
         // Whatever waits for this process is dropped when its client runs out of patience: nothing of it runs any more.
         std::future::pending::<()>().await;

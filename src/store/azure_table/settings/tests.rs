@@ -2,13 +2,15 @@
 
 use super::*;
 
-fn settings(variables: &[(&str, &str)]) -> Result<Option<AzureTableSettings>, SettingsError> {
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
+fn settings(variables: Variables<'_>) -> Result<Option<AzureTableSettings>, SettingsError> {
     AzureTableSettings::from_env(
         &variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
     )
 }
 
-fn endpoint_and_credential(variables: &[(&str, &str)]) -> (String, String) {
+fn endpoint_and_credential(variables: Variables<'_>) -> (String, String) {
     let settings = settings(variables).unwrap().unwrap();
     let credential = match settings.credential {
         TableCredential::SharedKey { account, key } => format!("key {account} {}", key.secret()),
@@ -32,7 +34,7 @@ fn sources_are_read_in_their_order() {
     let client = ("AzureWebJobsStorage__clientId", "c1");
     let azure_client = ("AZURE_CLIENT_ID", "c2");
     let functions = ("IDENTITY_ENDPOINT", "http://127.0.0.1:1/token");
-    let cases: [(&[(&str, &str)], &str, &str); 7] = [
+    let cases: [(Variables<'_>, &str, &str); 7] = [
         (&[own, signed, host, uri], "https://own.table.core.windows.net/", "key own b3du"),
         (&[signed, host, uri], "https://signed.table.core.windows.net/", "sas sv=2022&sig=s%3D"),
         (&[host, uri, client], "https://host.table.core.windows.net/", "key host a2V5"),
