@@ -47,11 +47,12 @@ impl RequestLog {
 }
 
 /// The host's id of a request: the last value, which a client cannot set, and only when it is of a form worth writing down.
+/// Where a client sent one, too, the host may have joined the two.
 fn invocation_id(headers: &HeaderMap) -> Option<String> {
     ["x-azure-functions-invocationid", "x-amzn-request-id"]
         .iter()
         .find_map(|name| headers.get_all(*name).iter().next_back())
-        .and_then(|id| id.to_str().ok())
+        .and_then(|id| id.to_str().ok()?.rsplit(',').next().map(str::trim))
         .filter(|id| id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
         .map(str::to_owned)
 }

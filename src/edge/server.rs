@@ -13,6 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::Service;
 
+use super::linger::LingeringBody;
+
 /// Connections that are served at a time; more wait in the listener's queue.
 const MAX_CONNECTIONS: usize = 1024;
 /// A connection must deliver a request's headers within this time, or it is closed.
@@ -97,5 +99,5 @@ where
 type IntoAxum = fn(Request<hyper::body::Incoming>) -> Request<Body>;
 
 fn into_axum(request: Request<hyper::body::Incoming>) -> Request<Body> {
-    request.map(Body::new)
+    LingeringBody::of(request)
 }

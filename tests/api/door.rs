@@ -130,6 +130,27 @@ async fn c078_a_declared_length_over_the_bound_is_refused_before_the_body_comes(
 }
 
 #[tokio::test]
+async fn c078_a_refusal_reaches_a_client_that_sends_all_before_it_reads() {
+    let server = App::of(AGENT).start().await;
+    let body = "x".repeat(8 * 1024 * 1024);
+    for (path, key, media_type, status) in [
+        ("/agents/main/a2a", KEY, "application/json", 413),
+        ("/agents/main/a2a", KEY, "text/plain", 415),
+        ("/agents/main/a2a", "wrong", "application/json", 401),
+        ("/nowhere", KEY, "application/json", 404),
+    ] {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nx-functions-key: {key}\r\ncontent-type: {media_type}\r\n\
+             content-length: {}\r\nconnection: close\r\n\r\n",
+            body.len()
+        );
+        let answer = raw(&server, &(head + &body)).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.ends_with('}'), "the whole answer: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn c079_trace_headers_of_any_shape_harm_nobody() {
     let server = App::of(AGENT).start().await;
     let valid = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

@@ -13,6 +13,9 @@ const KEY: &str = "canary-key-in-the-header";
 const RING: (&str, &str) = ("A2A_FUNCTION_KEYS", "one=canary-key-in-the-header");
 const PROVIDER_KEY: &str = "canary-key-of-the-provider";
 
+/// An agent that is reached, but not over A2A.
+const CHAT: &str = "---\nname: Chat\ndescription: Talks.\nbuiltin_endpoints: true\n---\nTalk.\n";
+
 fn app() -> TempDir {
     folder(&[("main.agent.md", AGENT)])
 }
@@ -70,22 +73,21 @@ async fn c055_c096_c100_a_folder_that_may_not_be_served_ends_the_program_with_th
     let entra = agent("entra", "");
     let misspelt = agent("entraid", "");
     let ring = [RING];
+    let one_slug = [("daily-report.agent.md", AGENT), ("daily_report.agent.md", AGENT)];
+    let main = |text| [("main.agent.md", text)];
+    let (good, misspelt, entra, chat) = (main(AGENT), main(&misspelt), main(&entra), main(CHAT));
+    let short_key = [("A2A_FUNCTION_KEYS", "one=short")];
+    let (bad_store, bad_filter) = ([RING, ("A2A_STORE", "etcd")], [RING, ("A2A_LOG", "a=b=c")]);
     for (files, arguments, variables, status, words) in [
-        (
-            &[("daily-report.agent.md", AGENT), ("daily_report.agent.md", AGENT)][..],
-            &[][..],
-            &ring[..],
-            1,
-            &["daily-report.agent.md", "daily_report.agent.md"][..],
-        ),
-        (&[("main.agent.md", &misspelt)], &[], &ring, 1, &["entraid", "main.agent.md"]),
-        (&[("main.agent.md", &entra)], &[], &ring, 1, &["entra", "main.agent.md"]),
-        (&[("main.agent.md", "---\nname: A\ndescription: B\n---\n")], &[], &ring, 1, &["nothing to serve"]),
-        (&[("main.agent.md", AGENT)], &["--host", "0.0.0.0"], &[], 1, &["A2A_FUNCTION_KEYS"]),
-        (&[("main.agent.md", AGENT)], &[], &[("A2A_FUNCTION_KEYS", "one=short")], 1, &["entry 1", "shorter"]),
-        (&[("main.agent.md", AGENT)], &["--store", "etcd"], &ring, 2, &["etcd", "sqlite:PATH"]),
-        (&[("main.agent.md", AGENT)], &[], &[RING, ("A2A_STORE", "etcd")], 2, &["A2A_STORE", "etcd"]),
-        (&[("main.agent.md", AGENT)], &[], &[RING, ("A2A_LOG", "a=b=c")], 2, &["A2A_LOG"]),
+        (&one_slug[..], &[][..], &ring[..], 1, &["daily-report.agent.md", "daily_report.agent.md"][..]),
+        (&misspelt, &[], &ring, 1, &["entraid", "main.agent.md"]),
+        (&entra, &[], &ring, 1, &["entra", "main.agent.md"]),
+        (&chat, &[], &ring, 1, &["nothing to serve"]),
+        (&good, &["--host", "0.0.0.0"], &[], 1, &["A2A_FUNCTION_KEYS"]),
+        (&good, &[], &short_key, 1, &["entry 1", "shorter"]),
+        (&good, &["--store", "etcd"], &ring, 2, &["etcd", "sqlite:PATH"]),
+        (&good, &[], &bad_store, 2, &["A2A_STORE", "etcd"]),
+        (&good, &[], &bad_filter, 2, &["A2A_LOG"]),
     ] {
         let folder = folder(files);
         let arguments: Vec<&str> = ["--port", "0"].into_iter().chain(arguments.iter().copied()).collect();

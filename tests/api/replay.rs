@@ -150,13 +150,24 @@ async fn callers_without_an_identity_get_no_answer_that_was_another_s() {
 async fn a_host_s_own_repeat_of_a_request_is_recognised_where_the_host_sets_the_id() {
     for (trusted, runs) in [(true, 1), (false, 2)] {
         let server = App::of(AGENT).host(|host| host.sets_invocation_id = trusted).start().await;
-        for _ in 0..2 {
-            // The host's value comes last, after whatever a client wrote.
-            let call = server.call().set("x-ms-invocation-id", "mine").add("x-ms-invocation-id", b"0d7f");
+        // The host's value comes last, on its own line or joined to what a client wrote; the client's changes nothing.
+        for joined in [&["mine", "0d7f"][..], &["another, 0d7f"]] {
+            let call = server.call().set("x-ms-invocation-id", joined[0]);
+            let call = joined.iter().fold(call, |call, id| call.add("x-azure-functions-invocationid", id.as_bytes()));
             call.send(&message("m1", "one")).await.message();
         }
         assert_eq!(server.runner.runs(), runs, "{trusted}");
     }
+}
+
+#[tokio::test]
+async fn an_id_of_the_host_s_that_a_client_made_up_is_not_the_host_s() {
+    let server = App::of(AGENT).host(|host| host.sets_invocation_id = true).start().await;
+    for host in ["0d7f", "0d80"] {
+        let call = server.call().set("x-azure-functions-invocationid", "mine").set("x-ms-invocation-id", "mine");
+        call.add("x-azure-functions-invocationid", host.as_bytes()).send(&message("m1", "one")).await.message();
+    }
+    assert_eq!(server.runner.runs(), 2);
 }
 
 #[tokio::test]

@@ -103,7 +103,10 @@ impl App {
 
 /// Sets the folder up with the product's own command.
 fn init(folder: &Path, arguments: &[&str]) {
-    let output = Command::new(BINARY).args(["functions", "init"]).arg(folder).args(arguments).output().unwrap();
+    let mut command = Command::new(BINARY);
+    // The host's name is not known before the app runs.
+    command.args(["functions", "init"]).arg(folder).args(arguments).env("WEBSITE_HOSTNAME", "localhost:7071");
+    let output = command.output().unwrap();
     assert!(output.status.success(), "functions init: {}", String::from_utf8_lossy(&output.stderr));
 }
 

@@ -138,7 +138,8 @@ async fn c079_trace_headers_of_any_shape_harm_nobody_and_decide_nothing() {
 async fn a_client_cannot_set_the_host_s_id_of_a_request() {
     for mode in [HttpMode::Proxy, HttpMode::Forward] {
         let app = App::new("function").mode(mode).start(|host| host).await;
-        let call = || app.call().set("x-ms-invocation-id", "11111111-1111-1111-1111-111111111111");
+        let id = "11111111-1111-1111-1111-111111111111";
+        let call = || app.call().set("x-ms-invocation-id", id).set("x-azure-functions-invocationid", id);
         let (first, second) = (call().send(&json!({})).await, call().send(&json!({})).await);
         assert_ne!(first.context_id(), second.context_id(), "{mode:?}");
     }
