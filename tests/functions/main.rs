@@ -6,6 +6,7 @@
 
 mod app;
 #[path = "../support/a2a_client.rs"]
+#[allow(dead_code, reason = "each test binary uses a part of it")]
 mod client;
 mod dispatch;
 mod identity;
