@@ -1,7 +1,5 @@
 //! Before any agent is asked: addresses, names, origins, media types, and how much is read of a request.
 
-use std::time::Duration;
-
 use http::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -9,9 +7,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::client::{params, rpc};
-use crate::support::{AGENT, App, KEY, Server, agent};
-
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::support::{AGENT, App, KEY, PATIENCE, Server, agent};
 
 /// Sends these bytes and reads until the server closes the connection.
 async fn raw(server: &Server, request: &str) -> String {
@@ -171,8 +167,8 @@ async fn c079_trace_headers_of_any_shape_harm_nobody() {
 async fn a_request_is_read_within_bounds_of_its_headers() {
     let server = App::of(AGENT).start().await;
     let long = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-long: {}\r\n\r\n", "x".repeat(64 * 1024));
-    let many: String = (0..150).map(|index| format!("x-{index}: 1\r\n")).collect();
-    let many = format!("GET / HTTP/1.1\r\nhost: localhost\r\n{many}\r\n");
+    let many = (0..150).map(|index| format!("x-{index}: 1")).collect::<Vec<_>>().join("\r\n");
+    let many = format!("GET / HTTP/1.1\r\nhost: localhost\r\n{many}\r\n\r\n");
     for request in [long, many] {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         // The server may close the connection before it has read all.

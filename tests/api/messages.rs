@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{AGENT, App};
 
-fn with_part(part: Value) -> Value {
+fn with_part(part: &Value) -> Value {
     json!({ "message": { "parts": [part] } })
 }
 
@@ -30,7 +30,7 @@ async fn c008_missing_fields_are_blamed_by_their_paths_and_the_agent_is_not_call
 #[tokio::test]
 async fn c009_an_unsupported_part_is_an_error_and_not_an_apology() {
     let server = App::of(AGENT).start().await;
-    let reply = server.call().send(&with_part(json!({ "raw": "AA==", "mediaType": "application/x-nope" }))).await;
+    let reply = server.call().send(&with_part(&json!({ "raw": "AA==", "mediaType": "application/x-nope" }))).await;
     assert_eq!(reply.code(), -32005);
     assert_eq!(reply.reasons(), ["a2a-protocol.org CONTENT_TYPE_NOT_SUPPORTED"]);
     assert_eq!(server.runner.runs(), 0);
@@ -61,7 +61,7 @@ async fn c015_unknown_members_are_ignored_at_every_level() {
 #[tokio::test]
 async fn c016_a_part_with_two_contents_is_refused() {
     let server = App::of(AGENT).start().await;
-    let reply = server.call().send(&with_part(json!({ "text": "hi", "url": "https://example.com/x" }))).await;
+    let reply = server.call().send(&with_part(&json!({ "text": "hi", "url": "https://example.com/x" }))).await;
     assert_eq!(reply.code(), -32602);
 }
 
@@ -70,7 +70,7 @@ async fn c017_every_alphabet_of_base64_is_read_before_the_kind_of_part_is_judged
     let server = App::of(AGENT).start().await;
     // -32005 is about the kind of part; bytes that cannot be decoded would be -32602.
     for (raw, code) in [("-_-_", -32005), ("QUI", -32005), ("QUI=", -32005), ("Q!I=", -32602)] {
-        let reply = server.call().send(&with_part(json!({ "raw": raw, "mediaType": "text/plain" }))).await;
+        let reply = server.call().send(&with_part(&json!({ "raw": raw, "mediaType": "text/plain" }))).await;
         assert_eq!(reply.code(), code, "{raw}");
     }
 }
@@ -78,10 +78,10 @@ async fn c017_every_alphabet_of_base64_is_read_before_the_kind_of_part_is_judged
 #[tokio::test]
 async fn c018_what_version_0_3_wrote_is_ignored_or_refused_but_never_echoed() {
     let server = App::of(AGENT).start().await;
-    let reply = server.call().send(&with_part(json!({ "kind": "text", "text": "hi" }))).await;
+    let reply = server.call().send(&with_part(&json!({ "kind": "text", "text": "hi" }))).await;
     assert_eq!(reply.code(), 0);
     assert!(!reply.text.contains("kind"), "{}", reply.text);
-    let file = with_part(json!({ "kind": "file", "file": { "bytes": "AA==" } }));
+    let file = with_part(&json!({ "kind": "file", "file": { "bytes": "AA==" } }));
     for patch in [json!({ "message": { "role": "user" } }), file] {
         assert_eq!(server.call().send(&patch).await.code(), -32602, "{patch}");
     }
@@ -95,7 +95,7 @@ async fn c019_null_is_absence_except_where_something_is_required() {
         "message": { "extensions": null, "metadata": null, "referenceTaskIds": null, "contextId": null, "taskId": null },
     });
     assert_eq!(server.call().send(&nulls).await.code(), 0);
-    for patch in [with_part(json!(null)), json!({ "message": { "role": null } })] {
+    for patch in [with_part(&json!(null)), json!({ "message": { "role": null } })] {
         assert_eq!(server.call().send(&patch).await.code(), -32602, "{patch}");
     }
 }

@@ -1,13 +1,17 @@
 //! A2A over HTTP as tests send it: a good request that a test bends, and an answer that it looks into.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 
+/// Far beyond anything a test waits for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Kept for all tests of a process. Connections are not: each test has a runtime of its own.
 static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| {
-    let builder = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+    let builder = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(PATIENCE);
     builder.redirect(reqwest::redirect::Policy::none()).build().expect("a client")
 });
 

@@ -75,9 +75,8 @@ impl Event {
         self
     }
 
-    pub(super) fn body(mut self, body: &str) -> Self {
-        self.body = body.to_owned();
-        self
+    pub(super) fn body(self, body: &str) -> Self {
+        Self { body: body.to_owned(), ..self }
     }
 
     /// Writes the body as gateways write binary ones.

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::future::IntoFuture as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -19,9 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::events::Event;
-use crate::support::{Program, folder};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{PATIENCE, Program, folder};
 
 /// A function of Lambda; dropping it ends the program.
 pub(super) struct Lambda {

@@ -123,7 +123,7 @@ impl App {
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new(Arc::new(SystemClock))));
         let door = door(&catalog, &loaded.environment, self.host, store, Arc::clone(&self.runner))
             .map_err(|error| error.to_string())?;
-        Ok(Built { door, runner: self.runner, _folder: folder })
+        Ok(Built { door, runner: self.runner, folder })
     }
 }
 
@@ -142,7 +142,7 @@ fn door(
 struct Built {
     door: Door,
     runner: Arc<TestRunner>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Built {
@@ -150,7 +150,7 @@ impl Built {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(server::serve(listener, self.door.clone(), std::future::pending()));
-        Server { address, runner: self.runner, door: self.door, serving: serving.abort_handle(), _folder: self._folder }
+        Server { address, runner: self.runner, door: self.door, serving: serving.abort_handle(), _folder: self.folder }
     }
 }
 

@@ -8,6 +8,9 @@ use axum::http::HeaderMap;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+
+use super::PATIENCE;
 
 /// The model; it ends with the test.
 #[derive(Debug, Clone)]
@@ -39,7 +42,9 @@ impl Model {
 
     /// Waits until so many turns were asked for.
     pub(crate) async fn started(&self, turns: usize) {
-        self.started.subscribe().wait_for(|started| *started >= turns).await.unwrap();
+        let mut started = self.started.subscribe();
+        let started = timeout(PATIENCE, started.wait_for(|started| *started >= turns)).await;
+        started.unwrap_or_else(|_| panic!("{turns} turns were never asked for")).unwrap();
     }
 
     /// Turns that were asked for.

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
@@ -12,10 +11,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::PATIENCE;
 use crate::client::Call;
-
-/// Far beyond anything a test waits for.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with these files.
 pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {

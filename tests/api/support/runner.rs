@@ -7,6 +7,9 @@ use a2a_functions::runner::{Runner, RunnerError, RunnerEvent, Speaker, Turn};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+
+use super::PATIENCE;
 
 /// What the agent does.
 #[derive(Debug)]
@@ -67,7 +70,9 @@ impl TestRunner {
 
     /// Waits until so many turns were started.
     pub(crate) async fn started(&self, runs: usize) {
-        self.started.subscribe().wait_for(|started| *started >= runs).await.unwrap();
+        let mut started = self.started.subscribe();
+        let started = timeout(PATIENCE, started.wait_for(|started| *started >= runs)).await;
+        started.unwrap_or_else(|_| panic!("{runs} turns were never started")).unwrap();
     }
 
     /// The prompt of the latest turn.
