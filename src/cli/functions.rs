@@ -21,12 +21,22 @@ pub(super) struct FunctionsArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum FunctionsCommand {
-    /// Write host.json and a function.json for every route of every agent that has an A2A endpoint.
+    /// Write host.json, and a function.json for each route of each agent that has an A2A endpoint.
     Init(InitArgs),
 }
 
 /// Options of `functions init`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+host.json starts this program, `a2a-functions serve`, as a custom handler. Each function.json asks for the keys that the \
+agent's http_auth demands: repeat the command after adding or renaming agents, and with --force after changing it.
+
+Either every file is written or none. Exit status: 0 when the files are as they should be, 1 when a file says something \
+else and --force is not given or the agents cannot be served, 2 when the folder cannot be read.
+
+Examples:
+  a2a-functions functions init my-app
+  a2a-functions functions init --force my-app")]
 struct InitArgs {
     /// The app folder; the current one when left out.
     dir: Option<PathBuf>,

@@ -124,28 +124,26 @@ fn success(id: RequestId<'_>, sent: &Sent, method: &'static str, headers: &Heade
         response.headers_mut().insert(A2A_EXTENSIONS, HeaderValue::from_static(IDEMPOTENT_SEND));
     }
     let name = if sent.replayed { "replayed" } else { "success" };
-    response.extensions_mut().insert(Outcome { method, name, code: 0 });
+    response.extensions_mut().insert(Outcome { method, name, code: 0, fault: false, cause: None });
     response
 }
 
 fn failure(id: RequestId<'_>, error: &ServiceError, method: &'static str) -> Response<Body> {
     let row = error.row();
-    if let Some(cause) = std::error::Error::source(error) {
-        tracing::error!(method, reason = row.reason, cause = %Chain(cause), "a request failed");
-    }
     let mut response = json(http_status(error.kind()), encode_error(id, error));
     if let Some(delay) = error.retry_delay() {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(delay.as_secs().max(1)));
     }
     let name = row.own_reason.unwrap_or(row.reason);
-    response.extensions_mut().insert(Outcome { method, name, code: row.json_rpc });
+    let cause = std::error::Error::source(error).map(|cause| Chain(cause).to_string());
+    let outcome = Outcome { method, name, code: row.json_rpc, fault: row.http.is_server_error(), cause };
+    response.extensions_mut().insert(outcome);
     response
 }
 
 /// The refusal of a caller. Gateways may rename the challenge's header, so the body names the scheme, too.
 pub fn refuse(refusal: Refusal) -> Response<Body> {
-    let error = ServiceError::unauthenticated("function_key").with_metadata("header", KEY_HEADER);
-    tracing::info!(reason = %refusal, "a caller was refused");
+    let error = ServiceError::unauthenticated("function_key").with_metadata("header", KEY_HEADER).caused_by(refusal);
     let mut response = failure(RequestId::NULL, &error, "");
     let challenge = HeaderValue::from_static("ApiKey realm=\"a2a-functions\", header=\"x-functions-key\"");
     response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
