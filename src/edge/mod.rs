@@ -3,7 +3,6 @@
 pub mod authority;
 #[cfg(feature = "lambda")]
 pub mod lambda;
-mod linger;
 mod log;
 mod routes;
 pub mod server;

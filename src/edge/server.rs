@@ -1,5 +1,7 @@
 //! The listener of a plain process and of a Functions custom handler: HTTP/1.1, bounded, stopped without losing requests.
 
+mod linger;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::Service;
 
-use super::linger::LingeringBody;
+use self::linger::LingeringBody;
 
 /// Connections that are served at a time; more wait in the listener's queue.
 const MAX_CONNECTIONS: usize = 1024;
