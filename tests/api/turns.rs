@@ -71,6 +71,15 @@ async fn c050_a_turn_that_does_not_wait_learns_that_the_context_is_busy() {
 }
 
 #[tokio::test]
+async fn c050_a_panic_in_a_turn_leaves_the_context_free() {
+    let runner = TestRunner::new(Script::Panic("words for the log alone"));
+    let server = App::of(&agent("function", "context_wait: 0")).runner(&runner).start().await;
+    assert_eq!(server.call().say("ctx", "one").await.code(), -32603);
+    runner.act(Script::Witness);
+    assert_eq!(witnessed(&server.call().say("ctx", "two").await.said()), ["two"]);
+}
+
+#[tokio::test]
 async fn c050_processes_that_share_a_store_share_its_leases() {
     let folder = tempfile::tempdir().unwrap();
     let (runner, gate) = TestRunner::gated();
