@@ -25,7 +25,7 @@ const CONFINED: [(&str, &[&str]); 16] = [
     ("reqwest::", &["src/http/", "src/runner/openai/"]),
     ("lambda_http::", &["src/edge/lambda.rs"]),
     ("axum::", &["src/edge/", "src/binding/jsonrpc/endpoint.rs"]),
-    ("hyper::", &["src/edge/server.rs"]),
+    ("hyper::", &["src/edge/server"]),
     ("a2a_pb::", &["src/protocol/wire.rs"]),
     ("rmp_serde::", &["src/context/record.rs"]),
     ("saphyr", &["src/config/yaml.rs"]),

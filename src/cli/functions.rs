@@ -9,7 +9,7 @@ use serde_json::json;
 use super::check::status;
 use super::{ExitStatus, Output};
 use crate::agents::load;
-use crate::config::{Environment, app_root};
+use crate::config::{Environment, app_root, variables};
 use crate::functions_app::{AppFile, completed_host_json, function_files, new_host_json};
 
 /// Options of `functions`.
@@ -57,7 +57,8 @@ pub(super) fn run(args: &FunctionsArgs, environment: Environment, output: &mut O
 
 fn init(args: &InitArgs, environment: Environment, output: &mut Output) -> ExitStatus {
     let root = app_root(args.dir.as_deref(), &environment);
-    let loaded = load(&root, environment);
+    // Every Functions host sets it, and agents may put it into their address. What is written here does not depend on it.
+    let loaded = load(&root, environment.or(variables::WEBSITE_HOSTNAME.name, "localhost:7071"));
     output.message_findings(&loaded.diagnostics);
     let Some(catalog) = &loaded.catalog else { return status(&loaded.diagnostics) };
     let plan = function_files(catalog).map_err(|error| error.to_string()).and_then(|functions| plan(&root, functions));

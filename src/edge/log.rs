@@ -68,8 +68,8 @@ fn invocation_id(parts: &Parts, host: HostTraits) -> Option<InvocationId> {
     if !host.sets_invocation_id {
         return None;
     }
-    // A client's own value comes first, the host's last.
-    let id = parts.headers.get_all(INVOCATION_ID).iter().next_back()?.to_str().ok()?;
+    // A client's own value comes first, the host's last, on a line of its own or joined to it.
+    let id = parts.headers.get_all(INVOCATION_ID).iter().next_back()?.to_str().ok()?.rsplit(',').next()?.trim();
     let is_plain = id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     is_plain.then(|| InvocationId(id.to_owned()))
 }
@@ -100,6 +100,7 @@ mod tests {
     fn the_id_of_a_request_is_the_hosts_and_never_the_clients() {
         for (sets_invocation_id, ids, expected) in [
             (true, &["client", "host"][..], Some("host")),
+            (true, &["client, host"], Some("host")),
             (true, &["with space"], None),
             (true, &[], None),
             (false, &["client"], None),

@@ -155,3 +155,11 @@ fn the_examples_are_complete_but_for_the_function_folders() {
         assert!(ran.stdout.starts_with("unchanged   host.json\n"), "{}", ran.stdout);
     }
 }
+
+#[test]
+fn an_address_with_the_name_of_the_host_needs_no_host() {
+    let agent = GOOD.replace("https://example.com", "https://%WEBSITE_HOSTNAME%");
+    let folder = folder(&[("one.agent.md", &agent)]);
+    let ran = run_in(folder.path(), &["functions", "init"], &[]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""));
+}

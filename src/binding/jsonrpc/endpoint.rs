@@ -30,11 +30,12 @@ const KEY_CHALLENGE: &str = "ApiKey realm=\"a2a-functions\", header=\"x-function
 /// When a caller may come back whose token could not be checked.
 const KEYS_RETRY: Duration = Duration::from_secs(30);
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const INVOCATION_ID: &str = "x-ms-invocation-id";
+/// The host's id of a request. Its other name, `x-ms-invocation-id`, is a client's own where the host rebuilds requests.
+const INVOCATION_ID: &str = "x-azure-functions-invocationid";
 
 /// Answers a POST to an agent's endpoint.
 ///
-/// `trusts_invocation_id`: the host sets the header of that name itself, on every attempt of a request the same.
+/// `trusts_invocation_id`: the host gives each request an id, on every attempt of it the same.
 pub async fn answer(
     service: &Arc<Service>,
     agent: &Arc<ServedAgent>,
@@ -106,11 +107,16 @@ fn repeat(caller: &Caller, headers: &HeaderMap, trusts_invocation_id: bool) -> R
             return Ok(Repeat::MessageId);
         }
     }
-    let invocation = headers.get_all(INVOCATION_ID).iter().next_back().and_then(|id| id.to_str().ok());
-    Ok(match invocation {
+    Ok(match invocation_id(headers) {
         Some(id) if trusts_invocation_id && !id.is_empty() => Repeat::Invocation(id.to_owned()),
         _ => Repeat::Unknown,
     })
+}
+
+/// The host's value comes last, on a line of its own or joined to a client's.
+fn invocation_id(headers: &HeaderMap) -> Option<&str> {
+    let line = headers.get_all(INVOCATION_ID).iter().next_back()?.to_str().ok()?;
+    line.rsplit(',').next().map(str::trim)
 }
 
 fn success(id: RequestId<'_>, sent: &Sent, method: &'static str, headers: &HeaderMap) -> Response<Body> {
