@@ -91,7 +91,8 @@ pub(super) fn http_auth(
                 findings.push(own_field(document, own, &format!("{name}.entra.{field}")));
             }
         }
-        let own = |field: &Option<Spanned<Vec<String>>>| field.as_ref().map(|own| own.value.clone()).unwrap_or_default();
+        let own =
+            |field: &Option<Spanned<Vec<String>>>| field.as_ref().map(|own| own.value.clone()).unwrap_or_default();
         EntraAuth {
             tenant_id: fields.tenant_id.clone(),
             allowed_audiences: fields.allowed_audiences.clone().unwrap_or_default(),

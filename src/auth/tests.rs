@@ -39,10 +39,11 @@ fn authenticate(host: HostTraits, mode: AuthMode, header: Option<&str>, uri: &st
     let http = HttpClient::from_env(&Environment::default());
     let entra = Entra::new([], &AuthorityHost::parse(None).unwrap(), &http, &clock, false);
     let authenticator = Authenticator::new(host, ring(), Arc::new(entra));
-    let caller = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap()
-        .block_on(authenticator.authenticate(&auth, &headers, &uri.parse().unwrap()));
+    let caller = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(authenticator.authenticate(
+        &auth,
+        &headers,
+        &uri.parse().unwrap(),
+    ));
     caller.map(|caller| caller.scope().to_owned())
 }
 

@@ -160,7 +160,9 @@ impl Inner {
                 jsonrpc::answer(&self.service, &site.agent, caller, (parts, body), trusts_invocation_id).await
             }
             Target::Endpoint(_) => not_allowed("POST"),
-            Target::Card(site) if parts.method == Method::GET || parts.method == Method::HEAD => self.card(site, parts).await,
+            Target::Card(site) if parts.method == Method::GET || parts.method == Method::HEAD => {
+                self.card(site, parts).await
+            }
             Target::Card(_) => not_allowed("GET, HEAD"),
             Target::Probe => not_allowed("GET"),
             Target::Nothing => plain(StatusCode::NOT_FOUND, "There is nothing at this address."),

@@ -169,9 +169,12 @@ mod tests {
 
     #[test]
     fn c061_tokens_of_another_tenant_are_refused() {
-        for (tid, expected) in
-            [("tenant", Ok(())), ("TENANT", Ok(())), ("other", Err(Refusal::WrongTenant)), ("", Err(Refusal::WrongTenant))]
-        {
+        for (tid, expected) in [
+            ("tenant", Ok(())),
+            ("TENANT", Ok(())),
+            ("other", Err(Refusal::WrongTenant)),
+            ("", Err(Refusal::WrongTenant)),
+        ] {
             assert_eq!(claims(&json!({ "tid": tid })).meant_for(&policy(), now()), expected, "{tid}");
         }
         let without_tenant = EntraAuth { tenant_id: None, ..policy() };

@@ -73,9 +73,9 @@ impl Key {
     /// Whether the key may verify a token of this issuer that is signed with `algorithm`.
     pub(super) fn is_for(&self, algorithm: Algorithm, issuer: &str, tenant: &str) -> bool {
         let own = |own: &String| own.replace("{tenantid}", tenant) == issuer;
-        let fits = ALGORITHMS.iter().any(|(allowed, name)| {
-            *allowed == algorithm && self.algorithm.is_none_or(|own| own == *name)
-        });
+        let fits = ALGORITHMS
+            .iter()
+            .any(|(allowed, name)| *allowed == algorithm && self.algorithm.is_none_or(|own| own == *name));
         fits && self.decoding.family() == algorithm.family() && self.issuer.as_ref().is_none_or(own)
     }
 }

@@ -149,7 +149,8 @@ fn failure(id: RequestId<'_>, error: &ServiceError, method: &'static str) -> Res
 /// The refusal of a caller. Gateways may rename the challenge's header, so the body names the scheme, too.
 pub fn refuse(refusal: Refusal, auth: &HttpAuth) -> Response<Body> {
     let asks_for_tokens = auth.mode == AuthMode::Entra;
-    let (scheme, header) = if asks_for_tokens { ("entra", AUTHORIZATION.as_str()) } else { ("function_key", KEY_HEADER) };
+    let (scheme, header) =
+        if asks_for_tokens { ("entra", AUTHORIZATION.as_str()) } else { ("function_key", KEY_HEADER) };
     let error = match refusal.answer() {
         Answer::Unauthenticated => ServiceError::unauthenticated(scheme).with_metadata("header", header),
         Answer::Forbidden => {
@@ -163,6 +164,10 @@ pub fn refuse(refusal: Refusal, auth: &HttpAuth) -> Response<Body> {
     };
     let error = error.caused_by(refusal);
     let mut response = failure(RequestId::NULL, &error, "");
+    if refusal.answer() == Answer::TryAgain {
+        // It never became a request, so the status of HTTP is the one that clients and gateways act on.
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
     let challenge = if asks_for_tokens { refusal.bearer_challenge() } else { Some(KEY_CHALLENGE) };
     if let Some(challenge) = challenge {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
