@@ -19,8 +19,8 @@ use crate::runner::Runner;
 use crate::runner::select::{RunnerParts, select};
 use crate::runner::settings::{RunnerSettings, SettingsError};
 use crate::service::{ServedAgent, Service};
-use crate::store::Store;
 use crate::store::memory::MemoryStore;
+use crate::store::Store;
 
 /// How long a crashed process keeps a context from others, in seconds, unless it is configured.
 const DEFAULT_LEASE: u64 = 15;
@@ -129,12 +129,17 @@ impl App {
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let store = open_store(&parts.store, parts.environment, &clock, &random)?;
         let runner = runner(parts, &clock, &random)?;
-        Self::over(parts, store, runner)
+        Self::over(parts, store, runner, clock)
     }
 
-    /// Puts an app together over a store and a runner that exist already, whatever `parts` says of either.
-    pub fn over(parts: &AppParts<'_>, store: Arc<dyn Store>, runner: Arc<dyn Runner>) -> Result<Self, AppError> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    /// Puts an app together over a store, a runner and a clock that exist already, whatever `parts` says of the store and
+    /// the runner.
+    pub fn over(
+        parts: &AppParts<'_>,
+        store: Arc<dyn Store>,
+        runner: Arc<dyn Runner>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, AppError> {
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let (ring, made_up_key) = key_ring(parts, &*random)?;
         let sites = sites(parts.catalog)?;
@@ -277,8 +282,7 @@ fn service(
     let capacity = limits
         .global_executions
         .map(|slots| Arc::new(Capacity::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), slots, lease)));
-    let contexts =
-        Contexts::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), limits.context_retention, secret)?;
+    let contexts = Contexts::new(Arc::clone(&store), Arc::clone(random), secret)?;
     Ok(Service {
         admission: Admission::new(store, Arc::clone(clock), Arc::clone(random), times),
         capacity,

@@ -10,6 +10,8 @@ mod capacity;
 mod cards;
 #[path = "../support/a2a_client.rs"]
 mod client;
+#[path = "../support/clock.rs"]
+mod clock;
 mod contexts;
 mod door;
 mod entra;
