@@ -118,7 +118,8 @@ impl Conduct {
             deadline: self.deadline,
             exclusive: self.exclusive,
         };
-        match self.service.admission.admit(request).await.map_err(|error| not_admitted(&error))? {
+        let admitted = slot.keep_during(self.service.admission.admit(request)).await;
+        match admitted.map_err(|error| not_admitted(&error))? {
             Admitted::Replay(reply) => Ok(self.sent(reply, true)),
             Admitted::Run(permit) => {
                 let reply = self.run_agent(permit, slot).await?;
