@@ -232,6 +232,10 @@ fn not_admitted(error: &AdmissionError) -> ServiceError {
             ErrorKind::InvalidParams,
             "The idempotency key was used before, for a message with other content.",
         ),
+        AdmissionError::AnswerGone => ServiceError::new(
+            ErrorKind::InvalidParams,
+            "This message was answered before, and its answer is no longer kept.",
+        ),
         AdmissionError::Store(error) => store_failed(error),
     }
 }

@@ -249,6 +249,22 @@ async fn a_turn_that_failed_is_run_again() {
 }
 
 #[tokio::test]
+async fn a_repeat_whose_answer_is_no_longer_kept_is_told_so_and_not_run_again() {
+    let server = App::of(AGENT).start().await;
+    let call = || server.call().set("idempotency-key", "order-7");
+    let context = call().send(&message("m1", "one")).await.context_id();
+    for turn in 0..90 {
+        server.call().send(&in_context(&context, &format!("n{turn}"), "more")).await.message();
+    }
+    for (again, words) in [(message("m1", "one"), "no longer kept"), (message("m1", "two"), "other content")] {
+        let reply = call().send(&again).await;
+        assert_eq!((reply.status, reply.code()), (200, -32602), "{again}");
+        assert!(reply.text.contains(words), "{reply:?}");
+    }
+    assert_eq!(server.runner.runs(), 91);
+}
+
+#[tokio::test]
 async fn answers_outlive_the_process_that_gave_them() {
     let folder = tempfile::tempdir().unwrap();
     let app = || {
