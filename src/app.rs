@@ -20,7 +20,7 @@ use crate::runner::select::{RunnerParts, select};
 use crate::runner::settings::{RunnerSettings, SettingsError};
 use crate::service::{ServedAgent, Service};
 use crate::store::memory::MemoryStore;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// How long a crashed process keeps a context from others, in seconds, unless it is configured.
 const DEFAULT_LEASE: u64 = 15;
@@ -120,6 +120,7 @@ pub struct App {
     pub door: Door,
     /// A key that was made up for this run.
     pub made_up_key: Option<String>,
+    store: Arc<dyn Store>,
 }
 
 impl App {
@@ -143,7 +144,7 @@ impl App {
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let (ring, made_up_key) = key_ring(parts, &*random)?;
         let sites = sites(parts.catalog)?;
-        let service = Arc::new(service(parts, store, runner, &clock, &random)?);
+        let service = Arc::new(service(parts, Arc::clone(&store), runner, &clock, &random)?);
         let door = Door::new(
             parts.host,
             &parts.catalog.route_prefix,
@@ -152,7 +153,18 @@ impl App {
             sites,
             service,
         );
-        Ok(Self { door, made_up_key })
+        Ok(Self { door, made_up_key, store })
+    }
+
+    /// Finds out whether the store can work, as far as that needs no network. One that is only busy may come round.
+    pub async fn check_store(&self) -> Result<(), StoreError> {
+        match self.store.prepare().await {
+            Err(error @ StoreError::Unavailable { .. }) => {
+                tracing::warn!(%error, "the store is not available yet");
+                Ok(())
+            }
+            result => result,
+        }
     }
 }
 

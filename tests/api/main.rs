@@ -24,6 +24,7 @@ mod process;
 mod replay;
 mod round_trips;
 mod simple_profile;
+mod stores;
 mod support;
 mod turns;
 mod version;
