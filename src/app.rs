@@ -130,7 +130,7 @@ impl App {
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let store = open_store(&parts.store, parts.environment, &clock, &random)?;
         let runner = runner(parts, &clock, &random)?;
-        Self::over(parts, store, runner, clock)
+        Self::over(parts, store, runner, &clock)
     }
 
     /// Puts an app together over a store, a runner and a clock that exist already, whatever `parts` says of the store and
@@ -139,17 +139,17 @@ impl App {
         parts: &AppParts<'_>,
         store: Arc<dyn Store>,
         runner: Arc<dyn Runner>,
-        clock: Arc<dyn Clock>,
+        clock: &Arc<dyn Clock>,
     ) -> Result<Self, AppError> {
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let (ring, made_up_key) = key_ring(parts, &*random)?;
         let sites = sites(parts.catalog)?;
-        let service = Arc::new(service(parts, Arc::clone(&store), runner, &clock, &random)?);
+        let service = Arc::new(service(parts, Arc::clone(&store), runner, clock, &random)?);
         let door = Door::new(
             parts.host,
             &parts.catalog.route_prefix,
             authorities(parts)?,
-            Authenticator::new(parts.host, Arc::new(ring), Arc::new(entra(parts, &clock)?)),
+            Authenticator::new(parts.host, Arc::new(ring), Arc::new(entra(parts, clock)?)),
             sites,
             service,
         );

@@ -52,8 +52,8 @@ pub enum AdmissionError {
     /// Another turn of the context is still running.
     #[error("another turn of this context is running")]
     ContextBusy,
-    /// The idempotency key was used for a request with other content.
-    #[error("the idempotency key was used before, for a request with other content")]
+    /// The idempotency key was used for another request.
+    #[error("the idempotency key was used before, for another request")]
     KeyReused,
     /// The idempotency key was used for this very request; so long ago that its answer has been removed.
     #[error("the request was answered before, and its answer is no longer kept")]

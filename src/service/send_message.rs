@@ -228,10 +228,9 @@ fn not_admitted(error: &AdmissionError) -> ServiceError {
             ServiceError::new(ErrorKind::ContextBusy, "Another turn of this context is still running.")
                 .retry_after(RETRY_AFTER)
         }
-        AdmissionError::KeyReused => ServiceError::new(
-            ErrorKind::InvalidParams,
-            "The idempotency key was used before, for a message with other content.",
-        ),
+        AdmissionError::KeyReused => {
+            ServiceError::new(ErrorKind::InvalidParams, "The idempotency key was used before, for another message.")
+        }
         AdmissionError::AnswerGone => ServiceError::new(
             ErrorKind::InvalidParams,
             "This message was answered before, and its answer is no longer kept.",

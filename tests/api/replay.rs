@@ -256,7 +256,7 @@ async fn a_repeat_whose_answer_is_no_longer_kept_is_told_so_and_not_run_again() 
     for turn in 0..90 {
         server.call().send(&in_context(&context, &format!("n{turn}"), "more")).await.message();
     }
-    for (again, words) in [(message("m1", "one"), "no longer kept"), (message("m1", "two"), "other content")] {
+    for (again, words) in [(message("m1", "one"), "no longer kept"), (message("m1", "two"), "another message")] {
         let reply = call().send(&again).await;
         assert_eq!((reply.status, reply.code()), (200, -32602), "{again}");
         assert!(reply.text.contains(words), "{reply:?}");

@@ -40,7 +40,7 @@ fn unusable(error: &Error) -> StoreError {
     StoreError::Unusable(error.to_string())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
