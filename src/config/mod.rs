@@ -29,6 +29,6 @@ pub use local_settings::local_settings;
 pub use node::{Entry, Node, Value};
 pub use render::{render, to_json};
 pub use scalars::{FreeForm, Text};
-pub use source::{MAX_FILE_BYTES, Position, Source, Span};
+pub use source::{MAX_FILE_BYTES, Position, Source, Span, read_regular};
 pub use substitute::{Substituted, Unresolved, substitute, substitute_body, substitute_node};
 pub use yaml::parse_yaml;
