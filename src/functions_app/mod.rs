@@ -2,13 +2,16 @@
 //!
 //! The templates are the files under `function-templates/`; a test holds them against the routes that are served.
 
+mod host_routes;
+mod http_functions;
 mod levels;
 
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-pub use levels::{LevelMismatch, level_mismatches};
+pub use http_functions::Obscure;
+pub use levels::{LevelProblem, level_problems};
 
 use crate::agents::{Agent, AuthMode, Catalog};
 

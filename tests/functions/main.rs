@@ -10,4 +10,5 @@ mod app;
 mod client;
 mod dispatch;
 mod identity;
+mod levels;
 mod readiness;
