@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::app::App;
+use crate::client::Call;
 
 #[tokio::test]
 async fn the_handler_does_not_start_when_another_function_opens_an_agent() {
@@ -29,8 +30,10 @@ async fn the_handler_does_not_start_when_another_function_opens_an_agent() {
         fs::create_dir(app.path().join("a_more")).unwrap();
         fs::write(app.path().join("a_more/function.json"), &function).unwrap();
         let host = app.host().start().await.unwrap();
-        assert!(host.ready().await.is_err(), "{function}");
-        let logs: Vec<_> = host.logs().into_iter().map(|line| line.text).collect();
-        assert!(logs.iter().any(|line| line.contains("a_more/function.json has authLevel")), "{function}: {logs:?}");
+        host.wait_for_log(|line| line.text.contains("error: a_more/function.json has authLevel")).await;
+        let reply = Call::post(format!("{}/agents/main/a2a", host.base_url())).body("{}").await;
+        assert_ne!(reply.status, 200, "{function}");
+        let served = host.logs().iter().any(|line| line.text.contains("\"message\":\"request\""));
+        assert!(!served, "{function}: a request reached the handler");
     }
 }
