@@ -15,7 +15,7 @@ use crate::agents::load;
 use crate::app::{App, AppParts, StoreChoice};
 use crate::config::{Environment, app_root, variables};
 use crate::edge::{Door, server};
-use crate::functions_app::level_mismatches;
+use crate::functions_app::level_problems;
 use crate::host_traits::HostTraits;
 use crate::telemetry::{self, Delivery, LogFormat};
 
@@ -138,9 +138,10 @@ async fn start(host: Host, args: &ServeArgs, environment: Environment, output: &
     let loaded = load(&root, environment);
     output.message_findings(&loaded.diagnostics);
     let Some(catalog) = &loaded.catalog else { return status(&loaded.diagnostics) };
-    let mismatches = if host == Host::Functions { level_mismatches(&root, catalog) } else { Vec::new() };
-    if !mismatches.is_empty() {
-        let problems: Vec<_> = mismatches.iter().map(ToString::to_string).collect();
+    let problems =
+        if host == Host::Functions { level_problems(&root, catalog, &loaded.environment) } else { Vec::new() };
+    if !problems.is_empty() {
+        let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
         return fail(output, ExitStatus::Problems, &problems.join("\nerror: "));
     }
     let store = match store_choice(host, args, &loaded.environment, &root) {

@@ -12,4 +12,5 @@ mod dispatch;
 mod identity;
 #[path = "../support/issuer.rs"]
 mod issuer;
+mod levels;
 mod readiness;
