@@ -100,6 +100,27 @@ async fn events_are_read_however_their_bytes_are_cut() {
 }
 
 #[tokio::test]
+async fn lines_end_in_every_way_that_the_format_allows_and_a_byte_order_mark_is_skipped() {
+    let stream = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"first \"}\n\ndata:\n\n: ping\n\nid\n\n\
+        data: {\"type\":\"response.output_text.delta\",\"delta\":\"second\"}\n\n\
+        data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n";
+    for line_end in ["\n", "\r\n", "\r"] {
+        for mark in ["", "\u{feff}"] {
+            let stream = format!("{mark}{}", stream.replace('\n', line_end));
+            let whole = vec![Step::Send(stream.clone().into()), Step::Stall];
+            let bytes = stream.bytes().map(|byte| Step::Send(vec![byte].into())).collect();
+            let server = Scripted::start(vec![Answer::stream(whole), Answer::stream(bytes)]).await;
+            let runner = impatient(&server);
+            for _ in 0..2 {
+                let outcome = run(&runner, turn("hello")).await;
+                assert_eq!(outcome.text, "first second", "{line_end:?} {mark:?}: {outcome:?}");
+                assert!(outcome.is_done, "{line_end:?} {mark:?}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn turns_share_a_connection() {
     let server = Scripted::start(vec![good("one"), good("two"), good("three")]).await;
     let runner = impatient(&server);

@@ -15,7 +15,8 @@ const MAX_CODE_CHARS: usize = 64;
 const MIN_SECRET_BYTES: usize = 4;
 
 /// Why an attempt failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
 pub(super) struct Failure {
     /// What the caller is told if this was the last attempt.
     pub(super) error: RunnerError,
@@ -52,10 +53,7 @@ impl Failure {
     }
 
     /// The body ended with an error of the connection.
-    pub(super) fn broken_body(error: &std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::InvalidData {
-            return Self::malformed("the stream is not UTF-8".to_owned());
-        }
+    pub(super) fn broken_body() -> Self {
         Self::passing("the connection broke while the reply was read".to_owned())
     }
 
