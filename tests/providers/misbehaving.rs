@@ -121,6 +121,61 @@ async fn lines_end_in_every_way_that_the_format_allows_and_a_byte_order_mark_is_
 }
 
 #[tokio::test]
+async fn a_chat_reply_that_has_finished_does_not_need_the_rest_of_its_stream() {
+    let finished = |reply: &str| {
+        let choice = json!({"index": 0, "delta": {"content": reply}, "finish_reason": "stop"});
+        event(&json!({"choices": [choice]}))
+    };
+    let comments = Step::Send(": still here\n\n".into());
+    for rest in [
+        vec![Step::Stall],
+        vec![Step::Cut],
+        vec![comments, Step::Stall],
+        vec![Step::Send("data: {\"choi\n\n".into())],
+        vec![event(&json!({"error": {"code": "server_error", "message": "no counts today"}}))],
+    ] {
+        let steps = [&[finished("whole")], &rest[..]].concat();
+        let server = Scripted::start(vec![Answer::stream(steps)]).await;
+        let outcome = run(&Provider::OpenAiChat.runner(&server.url), turn("hello")).await;
+        assert_eq!((outcome.text.as_str(), outcome.is_done), ("whole", true), "{rest:?}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn members_that_are_not_needed_may_be_null_or_of_another_type() {
+    let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let hi = json!({"choices": [{"index": 0, "delta": {"content": "hi"}}]});
+    for odd in [
+        json!({"model": null, "choices": null, "usage": null, "error": null}),
+        json!({"choices": [{"index": 0, "delta": null, "finish_reason": null}]}),
+        json!({"choices": [{"index": null, "delta": {"role": null, "content": null, "refusal": null}, "finish_reason": ""}]}),
+        json!({"choices": [{"index": 1, "delta": {"content": "another answer"}, "finish_reason": "stop"}]}),
+        json!({"model": 7, "object": {}, "id": [], "choices": [], "usage": "none", "error": ""}),
+        json!({"choices": [], "usage": {"prompt_tokens": 1.5, "completion_tokens": null}}),
+        json!({"choices": [], "usage": {"prompt_tokens": -1, "completion_tokens": "many"}}),
+    ] {
+        let steps = vec![event(&odd), event(&hi), event(&odd), event(&last), event(&odd), end(true)];
+        let server = Scripted::start(vec![Answer::stream(steps)]).await;
+        let outcome = run(&Provider::OpenAiChat.runner(&server.url), turn("hello")).await;
+        assert_eq!((outcome.text.as_str(), outcome.is_done), ("hi", true), "{odd}: {outcome:?}");
+    }
+    for odd in [
+        json!({"status": "completed", "model": null, "usage": null, "error": null, "incomplete_details": null}),
+        json!({"status": "completed", "model": 7, "usage": {"input_tokens": null, "output_tokens": 2.5}}),
+        json!({"status": null, "error": ""}),
+        json!({"status": "completed", "usage": [], "incomplete_details": "none", "error": {}}),
+        json!(null),
+    ] {
+        let hi =
+            json!({"type": "response.output_text.delta", "delta": "hi", "output_index": null, "content_index": "0"});
+        let last = json!({"type": "response.completed", "response": odd});
+        let server = Scripted::start(vec![Answer::stream(vec![event(&hi), event(&last)])]).await;
+        let outcome = run(&Provider::OpenAiResponses.runner(&server.url), turn("hello")).await;
+        assert_eq!((outcome.text.as_str(), outcome.is_done), ("hi", true), "{odd}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
 async fn turns_share_a_connection() {
     let server = Scripted::start(vec![good("one"), good("two"), good("three")]).await;
     let runner = impatient(&server);
