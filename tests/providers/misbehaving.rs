@@ -56,6 +56,10 @@ async fn answers_that_are_no_reply_are_told_apart() {
     let error = |code: &str| event(&json!({"type": "error", "code": code, "message": "m"}));
     let filtered = event(&json!({"type": "response.incomplete",
         "response": {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}}));
+    let tool_call =
+        event(&json!({"type": "response.output_item.added", "item": {"type": "function_call", "name": "f"}}));
+    let endless_event = vec![Step::Send("data: x\n".repeat(100_000).into()); 8];
+    let endless_comments = vec![Step::Send(": c\n\n".repeat(100_000).into()); 10];
     let endless_line = vec![Step::Send(vec![b'x'; 1024 * 1024].into()); 8];
     let endless_reply = vec![text(false, &"x".repeat(300_000)); 8];
     let rows: Vec<(&str, Answer, Verdict)> = vec![
@@ -63,6 +67,14 @@ async fn answers_that_are_no_reply_are_told_apart() {
         ("bytes that are no text", Answer::stream(vec![Step::Send(b"data: \xff\xfe\n\n"[..].into())]), is_malformed),
         ("a web page", Answer::body(200, "text/html", "<html>"), is_malformed),
         ("a reply that is not streamed", Answer::body(200, "application/json", "{}"), is_malformed),
+        (
+            "an error with status 200",
+            Answer::body(200, "application/json", r#"{"error":{"code":"invalid_prompt"}}"#),
+            is_refused,
+        ),
+        ("a tool call that nothing asked for", Answer::stream(vec![tool_call]), is_malformed),
+        ("an event of endless lines", Answer::stream(endless_event), is_malformed),
+        ("endless comments", Answer::stream(endless_comments), is_malformed),
         ("an endless line", Answer::stream(endless_line), is_malformed),
         ("an endless reply", Answer::stream(endless_reply), is_malformed),
         ("an error for good", Answer::stream(vec![error("invalid_prompt")]), is_refused),
@@ -173,6 +185,14 @@ async fn members_that_are_not_needed_may_be_null_or_of_another_type() {
         let outcome = run(&Provider::OpenAiResponses.runner(&server.url), turn("hello")).await;
         assert_eq!((outcome.text.as_str(), outcome.is_done), ("hi", true), "{odd}: {outcome:?}");
     }
+}
+
+#[tokio::test]
+async fn an_error_whose_body_does_not_end_is_reported_all_the_same() {
+    let body = Answer::body(400, "application/json", r#"{"error":"#).then(Step::Stall);
+    let server = Scripted::start(vec![body]).await;
+    let outcome = run(&Provider::OpenAiResponses.runner(&server.url), turn("hello")).await;
+    assert!(outcome.error.as_ref().is_some_and(is_refused), "{outcome:?}");
 }
 
 #[tokio::test]

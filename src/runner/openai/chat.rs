@@ -60,8 +60,6 @@ struct Chunk {
     /// `error` where a server puts the members of an error beside it.
     #[serde(default, deserialize_with = "lenient")]
     object: String,
-    #[serde(default, deserialize_with = "lenient")]
-    message: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -113,7 +111,7 @@ impl Reader {
             return Err(Failure::reported(&error, secrets));
         }
         if chunk.object == "error" {
-            return Err(Failure::reported(&ErrorDetail { message: chunk.message, ..ErrorDetail::default() }, secrets));
+            return Err(Failure::reported(&ErrorDetail::flat(data), secrets));
         }
         if !chunk.model.is_empty() {
             self.counts.model = chunk.model;
@@ -230,7 +228,9 @@ mod tests {
         for (event, retry, expected) in [
             (tool.as_str(), Retry::Never, "calls a tool"),
             (broken_off.as_str(), Retry::Backoff, "broke the reply off"),
-            (r#"{"object":"error","message":"m","code":400}"#, Retry::Backoff, "message: m"),
+            (r#"{"object":"error","message":"m","code":400,"type":"BadRequestError"}"#, Retry::Never, "code: 400"),
+            (r#"{"object":"error","message":"m","code":500}"#, Retry::Backoff, "code: 500; message: m"),
+            (r#"{"error":{"message":"m","code":502}}"#, Retry::Backoff, "code: 502; message: m"),
             (r#"{"choices":[{"delta":{"content":["a"]}}]}"#, Retry::Never, "cannot be understood"),
             (filtered.as_str(), Retry::Never, "content filter"),
             (r#"{"error":{"message":"m","type":"server_error"}}"#, Retry::Backoff, "type: server_error; message: m"),

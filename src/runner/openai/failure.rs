@@ -113,8 +113,7 @@ impl Failure {
             detail.message = None;
         }
         let reason = format!("HTTP {}{detail}", status.as_u16());
-        let passing = status.is_server_error() || matches!(status.as_u16(), 408 | 429);
-        if !passing {
+        if !may_pass(status.as_u16()) {
             return Self::lasting(RunnerError::Refused(reason));
         }
         // A spent budget answers 429 as well, but no wait brings it back.
@@ -134,9 +133,15 @@ impl Failure {
             Some("content_filter") => Self::content_filter(),
             Some("server_error" | "rate_limit_exceeded" | "rate_limit_error" | "overloaded_error" | "timeout")
             | None => Self::passing(reason),
+            // Some servers give the status that the response would have had.
+            Some(code) if code.parse().is_ok_and(may_pass) => Self::passing(reason),
             Some(_) => Self::lasting(RunnerError::Refused(reason)),
         }
     }
+}
+
+fn may_pass(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500..=599)
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {
@@ -187,6 +192,12 @@ pub(super) fn reported_error<'de, D: Deserializer<'de>>(deserializer: D) -> Resu
 }
 
 impl ErrorDetail {
+    /// The error whose members stand in the event itself, beside a `type` or `object` that says `error`.
+    pub(super) fn flat(event: &str) -> Self {
+        let detail = reported_error(&mut serde_json::Deserializer::from_str(event)).ok().flatten().unwrap_or_default();
+        Self { kind: detail.kind.filter(|kind| kind != "error"), ..detail }
+    }
+
     fn name(&self) -> Option<&str> {
         self.code.as_deref().or(self.kind.as_deref())
     }

@@ -40,9 +40,9 @@ const MAX_REPLY_BYTES: usize = 1024 * 1024;
 /// How much of an error response is read.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// How long an error response is read: what it says is only for the log.
-const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the counts of a reply are waited for once all of its text has come.
-const COUNTS_TIMEOUT: Duration = Duration::from_secs(2);
+const COUNTS_TIMEOUT: Duration = Duration::from_secs(1);
 /// How much of a model's name is kept, in characters.
 const MAX_MODEL_CHARS: usize = 128;
 

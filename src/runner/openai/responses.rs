@@ -65,10 +65,6 @@ struct Event {
     response: Response,
     #[serde(default, deserialize_with = "reported_error")]
     error: Option<ErrorDetail>,
-    #[serde(default, deserialize_with = "lenient")]
-    code: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    message: Option<String>,
 }
 
 /// Text, or what the deltas of other kinds of events hold.
@@ -151,8 +147,8 @@ impl Reader {
             }
             "error" => {
                 // OpenAI puts the members of the error beside the type, Azure below `error`.
-                let flat = || ErrorDetail { code: event.code, kind: None, message: event.message };
-                Err(Failure::reported(&event.error.unwrap_or_else(flat), secrets))
+                let error = event.error.unwrap_or_else(|| ErrorDetail::flat(data));
+                Err(Failure::reported(&error, secrets))
             }
             _ => Ok(Progress::None),
         }
