@@ -19,8 +19,8 @@ use crate::runner::Runner;
 use crate::runner::select::{RunnerParts, select};
 use crate::runner::settings::{RunnerSettings, SettingsError};
 use crate::service::{ServedAgent, Service};
-use crate::store::Store;
 use crate::store::memory::MemoryStore;
+use crate::store::{Store, StoreError};
 
 /// How long a crashed process keeps a context from others, in seconds, unless it is configured.
 const DEFAULT_LEASE: u64 = 15;
@@ -120,6 +120,7 @@ pub struct App {
     pub door: Door,
     /// A key that was made up for this run.
     pub made_up_key: Option<String>,
+    store: Arc<dyn Store>,
 }
 
 impl App {
@@ -129,16 +130,21 @@ impl App {
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let store = open_store(&parts.store, parts.environment, &clock, &random)?;
         let runner = runner(parts, &clock, &random)?;
-        Self::over(parts, store, runner)
+        Self::over(parts, store, runner, clock)
     }
 
-    /// Puts an app together over a store and a runner that exist already, whatever `parts` says of either.
-    pub fn over(parts: &AppParts<'_>, store: Arc<dyn Store>, runner: Arc<dyn Runner>) -> Result<Self, AppError> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    /// Puts an app together over a store, a runner and a clock that exist already, whatever `parts` says of the store and
+    /// the runner.
+    pub fn over(
+        parts: &AppParts<'_>,
+        store: Arc<dyn Store>,
+        runner: Arc<dyn Runner>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, AppError> {
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let (ring, made_up_key) = key_ring(parts, &*random)?;
         let sites = sites(parts.catalog)?;
-        let service = Arc::new(service(parts, store, runner, &clock, &random)?);
+        let service = Arc::new(service(parts, Arc::clone(&store), runner, &clock, &random)?);
         let door = Door::new(
             parts.host,
             &parts.catalog.route_prefix,
@@ -147,7 +153,18 @@ impl App {
             sites,
             service,
         );
-        Ok(Self { door, made_up_key })
+        Ok(Self { door, made_up_key, store })
+    }
+
+    /// Finds out whether the store can work, as far as that needs no network. One that is only busy may come round.
+    pub async fn check_store(&self) -> Result<(), StoreError> {
+        match self.store.prepare().await {
+            Err(error @ StoreError::Unavailable { .. }) => {
+                tracing::warn!(%error, "the store is not available yet");
+                Ok(())
+            }
+            result => result,
+        }
     }
 }
 
@@ -277,8 +294,7 @@ fn service(
     let capacity = limits
         .global_executions
         .map(|slots| Arc::new(Capacity::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), slots, lease)));
-    let contexts =
-        Contexts::new(Arc::clone(&store), Arc::clone(clock), Arc::clone(random), limits.context_retention, secret)?;
+    let contexts = Contexts::new(Arc::clone(&store), Arc::clone(random), secret)?;
     Ok(Service {
         admission: Admission::new(store, Arc::clone(clock), Arc::clone(random), times),
         capacity,

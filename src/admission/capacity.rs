@@ -3,17 +3,19 @@
 //! The bound over all processes is kept with lease slots in the store: a slot that a crashed process held comes free when
 //! its lease lapses. Nobody queues for a slot.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use crate::clock::{Clock, Random};
 use crate::store::{Etag, Op, PartitionKey, Record, RowKey, RowRange, Store, StoreError, Write};
 
-/// Largest bound over all processes: all slots are read in one scan.
-pub(super) const MAX_GLOBAL_EXECUTIONS: usize = 1000;
+/// Largest bound over all processes, also where it is configured: all slots are read in one scan.
+const MAX_GLOBAL_EXECUTIONS: usize = 1000;
 const SLOT_PARTITION: &str = "execution-slots";
 /// Attempts at slots that others take at the same moment.
 const ATTEMPTS: usize = 8;
@@ -129,6 +131,19 @@ impl Slot {
             None => None,
         };
         Ok(Self { _agent: permit, global })
+    }
+
+    /// Sees `wait` to its end and keeps the slot ours meanwhile.
+    pub async fn keep_during<T>(&mut self, wait: impl Future<Output = T>) -> T {
+        let Some(period) = self.renew_after() else { return wait.await };
+        let mut wait = pin!(wait);
+        loop {
+            match timeout(period, &mut wait).await {
+                Ok(done) => return done,
+                // Not raced with the wait: a renewal that is dropped half way loses the slot's version.
+                Err(_) => self.renew().await,
+            }
+        }
     }
 
     /// How long a runner may work before [`Slot::renew`] is due; `None` when there is nothing to renew.

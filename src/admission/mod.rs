@@ -55,6 +55,9 @@ pub enum AdmissionError {
     /// The idempotency key was used for a request with other content.
     #[error("the idempotency key was used before, for a request with other content")]
     KeyReused,
+    /// The idempotency key was used for this very request; so long ago that its answer has been removed.
+    #[error("the request was answered before, and its answer is no longer kept")]
+    AnswerGone,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -164,8 +167,11 @@ impl Admission {
         if let Some(turn) = look.completed().find(|turn| turn.key == request.key) {
             return Ok(Some(Admitted::Replay(turn.reply.clone())));
         }
-        if request.exclusive && look.completed().next().is_some() {
-            return Err(AdmissionError::KeyReused);
+        if request.exclusive
+            && let Some(opened_by) = look.opened_by()
+        {
+            let same = opened_by == request.key.payload_hash;
+            return Err(if same { AdmissionError::AnswerGone } else { AdmissionError::KeyReused });
         }
         match conversation.acquire(look, owner).await? {
             Acquired::Lease(lease) => Ok(Some(Admitted::Run(Permit { lease: Some(lease), key: request.key.clone() }))),

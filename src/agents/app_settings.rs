@@ -106,6 +106,8 @@ fn timeout_of_environment(environment: &Environment, findings: &mut Diagnostics)
 
 fn resolve_limits(document: &Document, fields: &Spanned<LimitFields>, findings: &mut Diagnostics) -> Limits {
     const MAX_EXECUTIONS: u32 = 10_000;
+    /// What admission can serve: it reads the places of the app in one scan.
+    const MAX_GLOBAL: u32 = 1000;
     const MAX_DAYS: u32 = 3650;
     const DAY: u64 = 24 * 60 * 60;
     findings.push(own_field(document, fields, "limits"));
@@ -125,7 +127,7 @@ fn resolve_limits(document: &Document, fields: &Spanned<LimitFields>, findings: 
     };
     let fields = &fields.value;
     let per_agent = within(&fields.executions_per_agent, "executions_per_agent", MAX_EXECUTIONS);
-    let global = within(&fields.global_executions, "global_executions", MAX_EXECUTIONS);
+    let global = within(&fields.global_executions, "global_executions", MAX_GLOBAL);
     let days = within(&fields.context_retention_days, "context_retention_days", MAX_DAYS);
     let defaults = Limits::default();
     Limits {

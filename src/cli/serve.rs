@@ -159,6 +159,9 @@ async fn start(host: Host, args: &ServeArgs, environment: Environment, output: &
         Ok(app) => app,
         Err(error) => return fail(output, ExitStatus::Problems, &error.to_string()),
     };
+    if let Err(error) = app.check_store().await {
+        return fail(output, ExitStatus::Problems, &error.to_string());
+    }
     match listener {
         Some((listener, address)) => {
             if host == Host::Plain {

@@ -11,15 +11,14 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::agents::ContextPolicy;
-use crate::clock::Timestamp;
 
 /// The scope that all callers share under [`ContextPolicy::Shared`]; the Python runtime's name for it, so that transcripts
 /// line up.
 const SHARED_SCOPE: &str = "functions-app";
 /// What identifiers issued under the `capability` policy begin with.
-const CAPABILITY_PREFIX: &str = "c1-";
-/// Random bytes, expiry in seconds and authentication code of such an identifier.
-const CAPABILITY_BYTES: usize = 16 + 8 + 32;
+const CAPABILITY_PREFIX: &str = "c2-";
+/// Random bytes and authentication code of such an identifier.
+const CAPABILITY_BYTES: usize = 16 + 32;
 
 /// What a request says about its context.
 #[derive(Debug, Clone, Copy)]
@@ -107,58 +106,46 @@ impl ContextIds {
         Self { secret }
     }
 
-    /// Resolves a context under the `capability` policy. Identifiers that are foreign, forged, of another agent or expired
-    /// are told apart by nothing: all of them are echoed and stateless.
-    pub(super) fn resolve(
-        &self,
-        request: &ContextRequest<'_>,
-        now: Timestamp,
-        lifetime: std::time::Duration,
-    ) -> ResolvedContext {
+    /// Resolves a context under the `capability` policy. Identifiers that are foreign, forged or of another agent are told
+    /// apart by nothing: all of them are echoed and stateless.
+    pub(super) fn resolve(&self, request: &ContextRequest<'_>) -> ResolvedContext {
         let (id, kind) = match request.requested.filter(|id| !id.is_empty()) {
-            Some(id) if self.is_valid(request.slug, id, now) => (id.to_owned(), ResolvedKind::Continued),
+            Some(id) if self.is_valid(request.slug, id) => (id.to_owned(), ResolvedKind::Continued),
             Some(id) => (id.to_owned(), ResolvedKind::Stateless),
-            None => (self.issue(request.slug, request.seed, now.after(lifetime)), ResolvedKind::Issued),
+            None => (self.issue(request.slug, request.seed), ResolvedKind::Issued),
         };
         ResolvedContext { session_id: session_id(request.scope, request.slug, &id), id, kind }
     }
 
-    fn issue(&self, slug: &str, seed: [u8; 16], expires: Timestamp) -> String {
-        // A repeat of a request must get the same identifier, so the expiry is rounded to days.
-        let expires = (expires.as_millis() / 1000).div_ceil(SECONDS_PER_DAY) * SECONDS_PER_DAY;
+    /// Time has no part in it: a repeat of a request must get the same identifier whenever it comes, and what is forgotten
+    /// when is up to the stored rows.
+    fn issue(&self, slug: &str, seed: [u8; 16]) -> String {
         let mut bytes = Vec::with_capacity(CAPABILITY_BYTES);
         bytes.extend_from_slice(&seed);
-        bytes.extend_from_slice(&expires.to_be_bytes());
-        let code = self.code(slug, &bytes).finalize().into_bytes();
+        let code = self.code(slug, &seed).finalize().into_bytes();
         bytes.extend_from_slice(&code);
         format!("{CAPABILITY_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    fn is_valid(&self, slug: &str, id: &str, now: Timestamp) -> bool {
+    fn is_valid(&self, slug: &str, id: &str) -> bool {
         let Some(encoded) = id.strip_prefix(CAPABILITY_PREFIX) else { return false };
         let Ok(bytes) = URL_SAFE_NO_PAD.decode(encoded) else { return false };
         if bytes.len() != CAPABILITY_BYTES {
             return false;
         }
-        let (signed, code) = bytes.split_at(CAPABILITY_BYTES - 32);
-        if self.code(slug, signed).verify_slice(code).is_err() {
-            return false;
-        }
-        let expires = signed.last_chunk().map_or(0, |seconds| u64::from_be_bytes(*seconds));
-        now.as_millis() / 1000 < expires
+        let (seed, code) = bytes.split_at(CAPABILITY_BYTES - 32);
+        self.code(slug, seed).verify_slice(code).is_ok()
     }
 
-    fn code(&self, slug: &str, signed: &[u8]) -> Hmac<Sha256> {
+    fn code(&self, slug: &str, seed: &[u8]) -> Hmac<Sha256> {
         let mut code = new_hmac(&self.secret);
-        code.update(b"a2a-functions context v1\0");
+        code.update(b"a2a-functions context v2\0");
         code.update(slug.as_bytes());
         code.update(&[0]);
-        code.update(signed);
+        code.update(seed);
         code
     }
 }
-
-const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 
 fn new_hmac(secret: &[u8; 32]) -> Hmac<Sha256> {
     // A key of the block size is taken as it is; 32 bytes are padded to it, which is what HMAC does anyway (RFC 2104).
@@ -169,18 +156,10 @@ fn new_hmac(secret: &[u8; 32]) -> Hmac<Sha256> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-
-    const DAY: Duration = Duration::from_secs(SECONDS_PER_DAY);
 
     fn request<'a>(scope: &'a str, slug: &'a str, requested: Option<&'a str>, seed: u8) -> ContextRequest<'a> {
         ContextRequest { scope, slug, requested, seed: [seed; 16] }
-    }
-
-    fn now() -> Timestamp {
-        Timestamp::from_millis(1_800_000_000_123)
     }
 
     #[test]
@@ -229,31 +208,20 @@ mod tests {
     #[test]
     fn an_issued_capability_continues_its_own_conversation_only() {
         let ids = ContextIds::new([1; 32]);
-        let issued = ids.resolve(&request("anonymous", "main", None, 9), now(), DAY);
+        let issued = ids.resolve(&request("anonymous", "main", None, 9));
         assert_eq!(issued.kind, ResolvedKind::Issued);
         let mut forged = issued.id.clone();
         forged.replace_range(5..6, if &forged[5..6] == "A" { "B" } else { "A" });
-        let after_expiry = now().after(3 * DAY);
-        for (name, ids, slug, id, at, expected) in [
-            ("own", &ids, "main", issued.id.as_str(), now(), ResolvedKind::Continued),
-            ("other agent", &ids, "other", issued.id.as_str(), now(), ResolvedKind::Stateless),
-            ("forged", &ids, "main", forged.as_str(), now(), ResolvedKind::Stateless),
-            ("cut", &ids, "main", &issued.id[..20], now(), ResolvedKind::Stateless),
-            ("foreign", &ids, "main", "my-own", now(), ResolvedKind::Stateless),
-            ("expired", &ids, "main", issued.id.as_str(), after_expiry, ResolvedKind::Stateless),
-            ("other secret", &ContextIds::new([2; 32]), "main", issued.id.as_str(), now(), ResolvedKind::Stateless),
+        for (name, ids, slug, id, expected) in [
+            ("own", &ids, "main", issued.id.as_str(), ResolvedKind::Continued),
+            ("other agent", &ids, "other", issued.id.as_str(), ResolvedKind::Stateless),
+            ("forged", &ids, "main", forged.as_str(), ResolvedKind::Stateless),
+            ("cut", &ids, "main", &issued.id[..20], ResolvedKind::Stateless),
+            ("foreign", &ids, "main", "my-own", ResolvedKind::Stateless),
+            ("other secret", &ContextIds::new([2; 32]), "main", issued.id.as_str(), ResolvedKind::Stateless),
         ] {
-            let context = ids.resolve(&request("anonymous", slug, Some(id), 3), at, DAY);
+            let context = ids.resolve(&request("anonymous", slug, Some(id), 3));
             assert_eq!((context.id.as_str(), context.kind), (id, expected), "{name}");
         }
-    }
-
-    #[test]
-    fn a_repeated_request_gets_the_same_capability() {
-        let ids = ContextIds::new([1; 32]);
-        let at = |millis| {
-            ids.resolve(&request("anonymous", "main", None, 9), now().after(Duration::from_millis(millis)), DAY).id
-        };
-        assert_eq!(at(0), at(5_000));
     }
 }

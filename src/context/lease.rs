@@ -9,8 +9,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::look::{Look, TurnSeen, surplus};
 use super::record::{
-    CompletedTurn, Head, MAX_HISTORY_BYTES, MAX_TURNS, TurnRow, encode, end_row, head_row, partition, turn_row,
+    CompletedTurn, Head, MAX_TURNS, PayloadHash, TurnRow, encode, end_row, head_row, partition, turn_row,
 };
 use crate::clock::{Clock, Timestamp};
 use crate::store::{Etag, MAX_SCAN_LIMIT, Op, PartitionKey, RowKey, RowRange, Store, StoreError, Write};
@@ -51,21 +52,6 @@ pub struct Conversation {
     partition: PartitionKey,
 }
 
-/// What a look at a context showed.
-#[derive(Debug)]
-pub struct Look {
-    head: Option<(Head, Etag)>,
-    turns: Vec<TurnSeen>,
-}
-
-#[derive(Debug)]
-struct TurnSeen {
-    row: RowKey,
-    etag: Etag,
-    bytes: usize,
-    content: TurnRow,
-}
-
 /// What became of an attempt to take a context.
 #[derive(Debug)]
 pub enum Acquired {
@@ -73,23 +59,6 @@ pub enum Acquired {
     Lease(Box<Lease>),
     /// Someone was faster; look again.
     Contended,
-}
-
-impl Look {
-    /// Acknowledged turns, newest first.
-    pub fn completed(&self) -> impl Iterator<Item = &CompletedTurn> {
-        self.turns.iter().filter_map(|turn| turn.content.done.as_ref())
-    }
-
-    /// Whether another owner runs a turn at `now`.
-    pub fn is_held(&self, now: Timestamp) -> bool {
-        self.head.as_ref().is_some_and(|(head, _)| head.owner.is_some() && head.lease_ends > now)
-    }
-
-    /// Acknowledged turns, newest first, and by value.
-    fn into_completed(self) -> Vec<CompletedTurn> {
-        self.turns.into_iter().filter_map(|turn| turn.content.done).collect()
-    }
 }
 
 impl Conversation {
@@ -147,11 +116,11 @@ impl Conversation {
                 return Ok(Acquired::Contended);
             }
             let (epoch, etag) = (head.epoch + 1, etag.clone());
-            let head = Head::held(epoch, owner, now.after(self.times.duration));
+            let head = Head::held(epoch, owner, now.after(self.times.duration), head.opened_by);
             let op = Op::Replace { write: self.write(head_row()?, encode(&head)?, now), etag };
             return self.claim(look, owner, epoch, op, now).await;
         }
-        let head = Head::held(1, owner, now.after(self.times.duration));
+        let head = Head::held(1, owner, now.after(self.times.duration), None);
         let op = Op::Insert(self.write(head_row()?, encode(&head)?, now));
         self.claim(look, owner, 1, op, now).await
     }
@@ -179,8 +148,8 @@ impl Conversation {
     }
 
     /// Takes up an ownership that an earlier attempt won without learning of it.
-    fn resume(&self, mut look: Look, owner: &str) -> Result<Acquired, StoreError> {
-        let Some((head, head_etag)) = look.head.take() else { return Ok(Acquired::Contended) };
+    fn resume(&self, look: Look, owner: &str) -> Result<Acquired, StoreError> {
+        let Some((head, head_etag)) = look.head.clone() else { return Ok(Acquired::Contended) };
         let row = turn_row(head.epoch)?;
         let Some(claim) = look.turns.iter().find(|turn| turn.row == row && turn.content.owner == owner) else {
             return Err(StoreError::Corrupt("a held context has no turn row of its owner".to_owned()));
@@ -204,6 +173,7 @@ impl Conversation {
         taken_at: Timestamp,
     ) -> Lease {
         let surplus = surplus(&look.turns, owner);
+        let opened_by = look.head.as_ref().and_then(|(head, _)| head.opened_by);
         Lease {
             conversation: self.clone(),
             owner: owner.to_owned(),
@@ -211,6 +181,7 @@ impl Conversation {
             head_etag,
             turn_etag,
             ends: taken_at.after(self.times.duration),
+            opened_by,
             surplus,
             history: look.into_completed(),
         }
@@ -219,28 +190,6 @@ impl Conversation {
     fn write(&self, row: RowKey, value: bytes::Bytes, now: Timestamp) -> Write {
         Write { row, value, expires: Some(now.after(self.times.retention)) }
     }
-}
-
-/// Turn rows beyond the bounds, and rows of turns whose owner was lost: all that the commit of `owner` should remove.
-///
-/// The newest row of another owner stays even when its turn was lost: its insert is what decides against a claimant that
-/// looked before that owner did.
-fn surplus(turns: &[TurnSeen], owner: &str) -> Vec<(RowKey, Etag)> {
-    let mut kept = 0;
-    let mut bytes = 0;
-    let mut surplus = Vec::new();
-    for (age, turn) in turns.iter().filter(|turn| turn.content.owner != owner).enumerate() {
-        bytes += turn.bytes;
-        let abandoned = turn.content.done.is_none() && age > 0;
-        // Room is left for the turn that is about to be written.
-        if abandoned || kept + 1 >= MAX_TURNS || (kept > 0 && bytes > MAX_HISTORY_BYTES) {
-            surplus.push((turn.row.clone(), turn.etag.clone()));
-        } else {
-            kept += 1;
-        }
-    }
-    surplus.truncate(MAX_TURNS);
-    surplus
 }
 
 /// The right to write one turn of a context.
@@ -254,6 +203,7 @@ pub struct Lease {
     head_etag: Etag,
     turn_etag: Etag,
     ends: Timestamp,
+    opened_by: Option<PayloadHash>,
     surplus: Vec<(RowKey, Etag)>,
     history: Vec<CompletedTurn>,
 }
@@ -275,7 +225,7 @@ impl Lease {
     pub async fn renew(&mut self) -> Result<(), LeaseError> {
         let now = self.conversation.clock.now();
         let ends = now.after(self.conversation.times.duration);
-        let head = Head::held(self.epoch, &self.owner, ends);
+        let head = Head::held(self.epoch, &self.owner, ends, self.opened_by);
         let write = self.conversation.write(head_row()?, encode(&head)?, now);
         let op = Op::Replace { write, etag: self.head_etag.clone() };
         match self.conversation.store.commit(&self.conversation.partition, &[op]).await {
@@ -294,6 +244,7 @@ impl Lease {
 
     /// Writes the finished turn and gives the context free: one storage call unless an answer gets lost.
     pub async fn commit(mut self, turn: CompletedTurn) -> Result<(), LeaseError> {
+        self.opened_by.get_or_insert(PayloadHash(turn.key.payload_hash));
         let done = encode(&TurnRow::done(&self.owner, turn))?;
         for attempt in 0.. {
             match self.try_commit(&done).await {
@@ -315,14 +266,26 @@ impl Lease {
         Err(LeaseError::Lost)
     }
 
-    /// Gives the context free without a turn, so that the next one need not wait for the lease to lapse.
+    /// Gives the context free without a turn, so that the next one need not wait for the lease to lapse. Surplus rows go
+    /// too: failures without end would fill the look with rows that say nothing, and hide the turns behind them.
     pub async fn release(self) -> Result<(), LeaseError> {
-        let release = self.release_op(self.conversation.clock.now())?;
-        match self.conversation.store.commit(&self.conversation.partition, &[release]).await {
+        let mut ops = vec![self.release_op(self.conversation.clock.now())?];
+        ops.extend(self.removals());
+        let mut result = self.conversation.store.commit(&self.conversation.partition, &ops).await;
+        if ops.len() > 1 && matches!(result, Err(StoreError::Conflict { .. })) {
+            // A surplus row may have expired meanwhile.
+            ops.truncate(1);
+            result = self.conversation.store.commit(&self.conversation.partition, &ops).await;
+        }
+        match result {
             Ok(_) => Ok(()),
             Err(StoreError::Conflict { .. }) => Err(LeaseError::Lost),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn removals(&self) -> impl Iterator<Item = Op> {
+        self.surplus.iter().map(|(row, etag)| Op::Delete { row: row.clone(), etag: etag.clone() })
     }
 
     async fn try_commit(&self, done: &bytes::Bytes) -> Result<(), StoreError> {
@@ -333,12 +296,12 @@ impl Lease {
             write: self.conversation.write(turn_row(self.epoch)?, done.clone(), now),
             etag: self.turn_etag.clone(),
         });
-        ops.extend(self.surplus.iter().map(|(row, etag)| Op::Delete { row: row.clone(), etag: etag.clone() }));
+        ops.extend(self.removals());
         self.conversation.store.commit(&self.conversation.partition, &ops).await.map(drop)
     }
 
     fn release_op(&self, now: Timestamp) -> Result<Op, StoreError> {
-        let head = Head::released(self.epoch, now);
+        let head = Head::released(self.epoch, now, self.opened_by);
         let write = self.conversation.write(head_row()?, encode(&head)?, now);
         Ok(Op::Replace { write, etag: self.head_etag.clone() })
     }

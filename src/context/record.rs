@@ -57,7 +57,14 @@ pub(super) struct Head {
     pub(super) owner: Option<String>,
     /// When the ownership lapses.
     pub(super) lease_ends: Timestamp,
+    /// The first turn that was answered: a repeat of it is told from another message when its row is long gone.
+    pub(super) opened_by: Option<PayloadHash>,
 }
+
+/// [`TurnKey::payload_hash`] on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct PayloadHash(#[serde(with = "bytes32")] pub(super) [u8; 32]);
 
 /// Row `t-…`: a turn that was begun, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,12 +77,12 @@ pub(super) struct TurnRow {
 }
 
 impl Head {
-    pub(super) fn held(epoch: u64, owner: &str, lease_ends: Timestamp) -> Self {
-        Self { format: FORMAT, epoch, owner: Some(owner.to_owned()), lease_ends }
+    pub(super) fn held(epoch: u64, owner: &str, lease_ends: Timestamp, opened_by: Option<PayloadHash>) -> Self {
+        Self { format: FORMAT, epoch, owner: Some(owner.to_owned()), lease_ends, opened_by }
     }
 
-    pub(super) fn released(epoch: u64, now: Timestamp) -> Self {
-        Self { format: FORMAT, epoch, owner: None, lease_ends: now }
+    pub(super) fn released(epoch: u64, now: Timestamp, opened_by: Option<PayloadHash>) -> Self {
+        Self { format: FORMAT, epoch, owner: None, lease_ends: now, opened_by }
     }
 
     pub(super) fn decode(value: &[u8]) -> Result<Self, StoreError> {
@@ -184,7 +191,7 @@ mod tests {
     fn rows_survive_their_encoding() {
         let row = TurnRow::done("owner", turn());
         assert_eq!(TurnRow::decode(&encode(&row).unwrap()).unwrap(), row);
-        let head = Head::held(3, "owner", Timestamp::from_millis(9));
+        let head = Head::held(3, "owner", Timestamp::from_millis(9), Some(PayloadHash([7; 32])));
         assert_eq!(Head::decode(&encode(&head).unwrap()).unwrap(), head);
     }
 
@@ -199,7 +206,7 @@ mod tests {
 
     #[test]
     fn rows_of_a_later_format_are_refused() {
-        let mut head = Head::released(1, Timestamp::from_millis(0));
+        let mut head = Head::released(1, Timestamp::from_millis(0), None);
         head.format = FORMAT + 1;
         let error = Head::decode(&encode(&head).unwrap()).unwrap_err();
         assert!(error.to_string().contains("newer version"), "{error}");

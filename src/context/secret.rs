@@ -8,7 +8,7 @@ use tokio::sync::OnceCell;
 
 use super::identity::{ContextIds, ContextRequest, ResolvedContext, looks_issued, resolve_unsigned};
 use crate::agents::ContextPolicy;
-use crate::clock::{Clock, Random};
+use crate::clock::Random;
 use crate::store::{Op, PartitionKey, RowKey, Store, StoreError, Write};
 
 /// Shortest configured secret, in characters.
@@ -23,27 +23,19 @@ pub struct SecretTooShort;
 #[derive(Debug)]
 pub struct Contexts {
     store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    retention: std::time::Duration,
     ids: OnceCell<ContextIds>,
 }
 
 impl Contexts {
     /// Signs with `secret`; without one, a secret is made at first need and shared through `store`.
-    pub fn new(
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        random: Arc<dyn Random>,
-        retention: std::time::Duration,
-        secret: Option<&str>,
-    ) -> Result<Self, SecretTooShort> {
+    pub fn new(store: Arc<dyn Store>, random: Arc<dyn Random>, secret: Option<&str>) -> Result<Self, SecretTooShort> {
         let ids = match secret {
             Some(secret) if secret.chars().count() < MIN_SECRET_CHARS => return Err(SecretTooShort),
             Some(secret) => OnceCell::new_with(Some(ContextIds::new(Sha256::digest(secret).into()))),
             None => OnceCell::new(),
         };
-        Ok(Self { store, clock, random, retention, ids })
+        Ok(Self { store, random, ids })
     }
 
     /// Resolves a request's context under `policy`. The store is touched at most once in a process's life, and only for a
@@ -58,7 +50,7 @@ impl Contexts {
             return Ok(resolve_unsigned(policy, request));
         }
         let ids = self.ids.get_or_try_init(|| self.shared_ids()).await?;
-        Ok(ids.resolve(request, self.clock.now(), self.retention))
+        Ok(ids.resolve(request))
     }
 
     async fn shared_ids(&self) -> Result<ContextIds, StoreError> {
@@ -89,16 +81,13 @@ fn decode(secret: &[u8]) -> Result<ContextIds, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::clock::{SystemClock, SystemRandom};
     use crate::context::ResolvedKind;
     use crate::store::memory::MemoryStore;
 
     fn contexts(store: &Arc<dyn Store>, secret: Option<&str>) -> Result<Contexts, SecretTooShort> {
-        let day = Duration::from_secs(86_400);
-        Contexts::new(Arc::clone(store), Arc::new(SystemClock), Arc::new(SystemRandom), day, secret)
+        Contexts::new(Arc::clone(store), Arc::new(SystemRandom), secret)
     }
 
     fn request(requested: Option<&str>) -> ContextRequest<'_> {

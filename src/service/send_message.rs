@@ -118,7 +118,8 @@ impl Conduct {
             deadline: self.deadline,
             exclusive: self.exclusive,
         };
-        match self.service.admission.admit(request).await.map_err(|error| not_admitted(&error))? {
+        let admitted = slot.keep_during(self.service.admission.admit(request)).await;
+        match admitted.map_err(|error| not_admitted(&error))? {
             Admitted::Replay(reply) => Ok(self.sent(reply, true)),
             Admitted::Run(permit) => {
                 let reply = self.run_agent(permit, slot).await?;
@@ -230,6 +231,10 @@ fn not_admitted(error: &AdmissionError) -> ServiceError {
         AdmissionError::KeyReused => ServiceError::new(
             ErrorKind::InvalidParams,
             "The idempotency key was used before, for a message with other content.",
+        ),
+        AdmissionError::AnswerGone => ServiceError::new(
+            ErrorKind::InvalidParams,
+            "This message was answered before, and its answer is no longer kept.",
         ),
         AdmissionError::Store(error) => store_failed(error),
     }

@@ -203,6 +203,9 @@ pub enum StoreError {
     /// The back end refused our credentials.
     #[error("the store refused access: {0}")]
     Denied(String),
+    /// What is in the store's place is no store of ours: not a file, another program's, a later release's.
+    #[error("the store cannot be used: {0}")]
+    Unusable(String),
     /// What is stored cannot be understood.
     #[error("a stored record is damaged: {0}")]
     Corrupt(String),
@@ -212,6 +215,11 @@ pub enum StoreError {
 /// commit that was acknowledged before it began, and a commit that answered `Conflict` wrote nothing.
 #[async_trait]
 pub trait Store: Send + Sync + std::fmt::Debug {
+    /// Finds out before the first call whether the store can work, as far as that needs no network.
+    async fn prepare(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Reads one record; `None` when it is absent or expired.
     async fn get(&self, partition: &PartitionKey, row: &RowKey) -> Result<Option<Record>, StoreError>;
 

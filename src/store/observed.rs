@@ -82,12 +82,17 @@ fn outcome(error: &StoreError) -> &'static str {
         StoreError::Unavailable { .. } => "unavailable",
         StoreError::OutOfBounds(_) => "out_of_bounds",
         StoreError::Denied(_) => "denied",
+        StoreError::Unusable(_) => "unusable",
         StoreError::Corrupt(_) => "corrupt",
     }
 }
 
 #[async_trait]
 impl Store for ObservedStore {
+    async fn prepare(&self) -> Result<(), StoreError> {
+        self.inner.prepare().await
+    }
+
     async fn get(&self, partition: &PartitionKey, row: &RowKey) -> Result<Option<Record>, StoreError> {
         self.gets.fetch_add(1, Ordering::Relaxed);
         let span = debug_span!("store.get", elapsed_us = field::Empty, outcome = field::Empty);

@@ -1,15 +1,21 @@
 //! How many turns run at a time: of an agent in a process, and of an app over its processes.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use a2a_functions::clock::SystemClock;
+use a2a_functions::store::memory::MemoryStore;
 use a2a_functions::store::sqlite::{SqliteSettings, SqliteStore};
+use a2a_functions::store::{Cursor, Etag, Op, Page, PartitionKey, Record, RowKey, RowRange, Store, StoreError};
+use async_trait::async_trait;
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::client::{Call, Reply, params};
-use crate::support::{AGENT, App, MASTER, Server, TestRunner, agent};
+use crate::support::{AGENT, App, MASTER, PATIENCE, Server, TestRunner, agent};
 
 /// Starts so many turns, each in a context of its own.
 fn begin(server: &Server, turns: usize) -> Vec<JoinHandle<Reply>> {
@@ -121,6 +127,58 @@ async fn a_bound_of_the_app_holds_over_the_processes_of_one_store() {
         for turn in turns {
             assert_eq!(turn.await.unwrap().code(), 0);
         }
+    }
+}
+
+/// Tells which places of the app were renewed.
+#[derive(Debug)]
+struct Places {
+    inner: MemoryStore,
+    renewed: watch::Sender<BTreeSet<RowKey>>,
+}
+
+#[async_trait]
+impl Store for Places {
+    async fn get(&self, partition: &PartitionKey, row: &RowKey) -> Result<Option<Record>, StoreError> {
+        self.inner.get(partition, row).await
+    }
+
+    async fn scan(
+        &self,
+        partition: &PartitionKey,
+        range: &RowRange,
+        limit: usize,
+        cursor: Option<&Cursor>,
+    ) -> Result<Page, StoreError> {
+        self.inner.scan(partition, range, limit, cursor).await
+    }
+
+    async fn commit(&self, partition: &PartitionKey, ops: &[Op]) -> Result<Vec<Option<Etag>>, StoreError> {
+        if let ("execution-slots", [Op::Replace { write, .. }]) = (partition.as_str(), ops) {
+            self.renewed.send_if_modified(|rows| rows.insert(write.row.clone()));
+        }
+        self.inner.commit(partition, ops).await
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_for_its_context_keeps_its_place_of_the_app() {
+    let (renewed, mut renewals) = watch::channel(BTreeSet::new());
+    let store = Places { inner: MemoryStore::new(Arc::new(SystemClock)), renewed };
+    let (runner, gate) = TestRunner::gated();
+    let app = App::of(&agent("function", "context_wait: 60")).variable("A2A_CONTEXT_LEASE_SECONDS", "2");
+    let app = app.file("agents.config.yaml", "limits: {global_executions: 2}\n");
+    let server = app.store(Arc::new(store)).runner(&runner).start().await;
+    let turns = ["one", "two"].map(|text| {
+        let call = server.call();
+        tokio::spawn(async move { call.say("ctx", text).await })
+    });
+    // One of them runs, the other waits for it; both renew.
+    timeout(PATIENCE, renewals.wait_for(|rows| rows.len() == 2)).await.expect("both renew").unwrap();
+    assert_eq!(runner.runs(), 1);
+    gate.add_permits(2);
+    for turn in turns {
+        assert_eq!(turn.await.unwrap().code(), 0);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whose a conversation is, and which identifier continues it: the context policies.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use a2a_functions::clock::SystemClock;
 use a2a_functions::store::Store;
@@ -8,6 +9,7 @@ use a2a_functions::store::memory::MemoryStore;
 use serde_json::json;
 
 use crate::client::{Call, Reply};
+use crate::clock::ManualClock;
 use crate::support::{AGENT, App, MASTER, OTHER_KEY, Server, agent, witnessed};
 
 /// What the agent has seen of the conversation.
@@ -107,7 +109,7 @@ async fn capability_a_forged_identifier_is_answered_like_a_foreign_one() {
     let mut forged = issued.clone();
     let last = if forged.pop() == Some('A') { 'E' } else { 'A' };
     forged.push(last);
-    for id in [forged.as_str(), &issued[..issued.len() - 1], "c1-", "c1-AAAA"] {
+    for id in [forged.as_str(), &issued[..issued.len() - 1], "c2-", "c2-AAAA"] {
         let reply = anonymous(&server).say(id, "let me in").await;
         assert_eq!((reply.context_id().as_str(), seen(&reply)), (id, vec!["let me in".to_owned()]));
     }
@@ -131,6 +133,22 @@ async fn capability_identifiers_are_known_to_every_process_of_the_store_or_of_th
     let issued = open(anonymous(&stranger.start().await)).await.context_id();
     let server = App::of(&agent("anonymous", "")).start().await;
     assert_eq!(seen(&anonymous(&server).say(&issued, "next").await), ["next"]);
+}
+
+#[tokio::test]
+async fn capability_a_conversation_in_use_outlives_its_retention() {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let clock = Arc::new(ManualClock::new());
+    let server = App::of(&agent("anonymous", "")).clock(clock.clone()).start().await;
+    let issued = open(anonymous(&server)).await.context_id();
+    clock.advance(20 * DAY);
+    assert_eq!(seen(&anonymous(&server).say(&issued, "day 20").await), ["opening", "day 20"]);
+    clock.advance(20 * DAY);
+    assert_eq!(seen(&anonymous(&server).say(&issued, "day 40").await), ["day 20", "day 40"]);
+    // An idle one is forgotten; its identifier begins anew.
+    clock.advance(31 * DAY);
+    assert_eq!(seen(&anonymous(&server).say(&issued, "day 71").await), ["day 71"]);
+    assert_eq!(seen(&anonymous(&server).say(&issued, "again").await), ["day 71", "again"]);
 }
 
 #[tokio::test]

@@ -10,6 +10,8 @@ mod capacity;
 mod cards;
 #[path = "../support/a2a_client.rs"]
 mod client;
+#[path = "../support/clock.rs"]
+mod clock;
 mod contexts;
 mod door;
 mod entra;
@@ -22,6 +24,7 @@ mod process;
 mod replay;
 mod round_trips;
 mod simple_profile;
+mod stores;
 mod support;
 mod turns;
 mod version;

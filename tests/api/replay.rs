@@ -1,13 +1,15 @@
 //! A turn that is sent again is answered again, and not run again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use a2a_functions::clock::SystemClock;
 use a2a_functions::store::sqlite::{SqliteSettings, SqliteStore};
 use serde_json::{Value, json};
 
-use crate::client::Reply;
-use crate::support::{AGENT, App, OTHER_KEY, Script, TestRunner, agent};
+use crate::client::{Call, Reply};
+use crate::clock::ManualClock;
+use crate::support::{AGENT, App, OTHER_KEY, Script, Server, TestRunner, agent};
 
 const IDEMPOTENT_SEND: &str = "urn:a2a-functions:extension:idempotent-send:v1";
 
@@ -171,6 +173,27 @@ async fn an_id_of_the_host_s_that_a_client_made_up_is_not_the_host_s() {
 }
 
 #[tokio::test]
+async fn a_repeat_without_a_context_is_recognised_on_the_next_day_too() {
+    for mode in [agent("function", "context: capability"), agent("anonymous", ""), agent("function", "")] {
+        let clock = Arc::new(ManualClock::new());
+        let server = App::of(&mode).host(|host| host.sets_invocation_id = true).clock(clock.clone()).start().await;
+        let first = by_invocation(&server).send(&message("m1", "one")).await;
+        clock.advance(Duration::from_secs(20 * 60 * 60));
+        assert_same(&first, &by_invocation(&server).send(&message("m1", "one")).await);
+        if mode.contains("function") {
+            let call = || server.call().set("idempotency-key", "order-7");
+            let first = call().send(&message("m1", "one")).await;
+            clock.advance(Duration::from_secs(20 * 60 * 60));
+            assert_same(&first, &call().send(&message("m1", "one")).await);
+        }
+    }
+}
+
+fn by_invocation(server: &Server) -> Call {
+    server.call().set("x-ms-invocation-id", "0d7f").set("x-azure-functions-invocationid", "0d7f")
+}
+
+#[tokio::test]
 async fn the_same_request_twice_at_once_runs_once() {
     let (runner, gate) = TestRunner::gated();
     let server = App::of(AGENT).runner(&runner).start().await;
@@ -223,6 +246,22 @@ async fn a_turn_that_failed_is_run_again() {
     assert_eq!(call().send(&message("m1", "one")).await.code(), -32603);
     runner.act(Script::Witness);
     assert_eq!(call().send(&message("m1", "one")).await.said(), r#"["one"]"#);
+}
+
+#[tokio::test]
+async fn a_repeat_whose_answer_is_no_longer_kept_is_told_so_and_not_run_again() {
+    let server = App::of(AGENT).start().await;
+    let call = || server.call().set("idempotency-key", "order-7");
+    let context = call().send(&message("m1", "one")).await.context_id();
+    for turn in 0..90 {
+        server.call().send(&in_context(&context, &format!("n{turn}"), "more")).await.message();
+    }
+    for (again, words) in [(message("m1", "one"), "no longer kept"), (message("m1", "two"), "other content")] {
+        let reply = call().send(&again).await;
+        assert_eq!((reply.status, reply.code()), (200, -32602), "{again}");
+        assert!(reply.text.contains(words), "{reply:?}");
+    }
+    assert_eq!(server.runner.runs(), 91);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use a2a_functions::clock::SystemClock;
 use a2a_functions::store::sqlite::{SqliteSettings, SqliteStore};
 
 use crate::client::Reply;
-use crate::support::{App, Script, Server, TestRunner, agent, witnessed};
+use crate::support::{AGENT, App, Script, Server, TestRunner, agent, witnessed};
 
 /// Starts a turn and leaves it to itself.
 fn begin(server: &Server, context: &'static str, text: &'static str) -> tokio::task::JoinHandle<Reply> {
@@ -114,6 +114,20 @@ async fn a_failed_turn_leaves_no_history_and_frees_its_context() {
     assert_eq!(server.call().say("ctx", "one").await.code(), -32603);
     runner.act(Script::Witness);
     assert_eq!(witnessed(&server.call().say("ctx", "two").await.said()), ["two"]);
+}
+
+#[tokio::test]
+async fn failures_without_end_hide_no_turn_and_no_answer() {
+    let runner = TestRunner::new(Script::Witness);
+    let server = App::of(AGENT).runner(&runner).start().await;
+    let first = server.call().say("ctx", "one").await;
+    runner.act(Script::Fail("out of luck"));
+    for turn in 0..200 {
+        assert_eq!(server.call().say("ctx", &format!("lost {turn}")).await.code(), -32603);
+    }
+    runner.act(Script::Witness);
+    assert_eq!(server.call().say("ctx", "one").await.message(), first.message());
+    assert_eq!(witnessed(&server.call().say("ctx", "two").await.said()), ["one", "two"]);
 }
 
 #[tokio::test]

@@ -35,13 +35,14 @@ const FRONT_MATTER: [(&str, bool); 22] = [
 ];
 
 /// The same for `agents.config.yaml`.
-const APP: [(&str, bool); 9] = [
+const APP: [(&str, bool); 10] = [
     ("{}", true),
     ("{model: m, timeout: 5, http_auth: {mode: admin}, tools: {exclude: [x]}}", true),
     ("{system_tools: {web_request: false}}", true),
     ("{system_tools: {web_request: {require_https: true, allowed_hosts: [a.example]}}}", true),
-    ("{limits: {executions_per_agent: 1, global_executions: 10000, context_retention_days: 3650}}", true),
+    ("{limits: {executions_per_agent: 1, global_executions: 1000, context_retention_days: 3650}}", true),
     ("{limits: {executions_per_agent: 0}}", false),
+    ("{limits: {global_executions: 1001}}", false),
     ("{limits: {executions: 1}}", false),
     ("{http_auth: entraid}", false),
     ("{system_tools: {dynamic_sessions_code_interpreter: {}}}", false),

@@ -41,9 +41,9 @@ record! {
         #[schemars(range(min = 1, max = 10_000), extend("default" = 32))]
         pub executions_per_agent: Option<Spanned<u32>>,
         /// Turns of all agents in all processes at a time. Left out, there is no such bound.
-        #[schemars(range(min = 1, max = 10_000))]
+        #[schemars(range(min = 1, max = 1000))]
         pub global_executions: Option<Spanned<u32>>,
-        /// Days that an idle conversation is kept.
+        /// Days that an idle conversation is kept, and each turn of it at the most.
         #[schemars(range(min = 1, max = 3650), extend("default" = 30))]
         pub context_retention_days: Option<Spanned<u32>>,
     }

@@ -117,7 +117,7 @@ fn settings_of_the_app_with_a_fault_stop_the_app() {
         ("a: [", Code::SyntaxInvalid),
         ("timeout: -1", Code::OutOfRange),
         ("limits: {executions_per_agent: 0}", Code::OutOfRange),
-        ("limits: {global_executions: 10001}", Code::OutOfRange),
+        ("limits: {global_executions: 1001}", Code::OutOfRange),
         ("limits: {context_retention_days: 4000}", Code::OutOfRange),
         ("limits: {executions: 1}", Code::UnknownField),
         ("agent_configuration: {max_output_tokens: 0}", Code::OutOfRange),

@@ -86,6 +86,11 @@ impl TableClient {
         }
     }
 
+    /// Where the table is, without credentials.
+    pub(super) fn address(&self) -> String {
+        format!("{}/{}", self.service, self.table)
+    }
+
     /// "Query Entities", one entity by its keys.
     pub(super) async fn get(&self, partition: &PartitionKey, row: &RowKey) -> Result<Option<rows::Entity>, Failure> {
         let target = super::request::target(partition, row);

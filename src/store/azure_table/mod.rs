@@ -15,6 +15,7 @@ mod transport;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -33,6 +34,8 @@ pub struct AzureTableStore {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     call_timeout: Duration,
+    /// The last call failed, and the log says so.
+    failing: AtomicBool,
 }
 
 impl AzureTableStore {
@@ -45,13 +48,35 @@ impl AzureTableStore {
         random: Arc<dyn Random>,
     ) -> Self {
         let call_timeout = settings.timeouts.call;
-        Self { client: TableClient::new(settings, http), clock, random, call_timeout }
+        Self { client: TableClient::new(settings, http), clock, random, call_timeout, failing: AtomicBool::new(false) }
     }
 
     async fn in_time<T>(&self, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
         let late =
             |_| StoreError::Unavailable { reason: "the table service is too slow".to_owned(), retry_after: None };
-        tokio::time::timeout(self.call_timeout, call).await.map_err(late)?
+        let result = tokio::time::timeout(self.call_timeout, call).await.map_err(late).flatten();
+        self.tell(result.as_ref().err());
+        result
+    }
+
+    /// Nothing is sent at start, so the log has to say when the table turns out to be out of reach: once, however many
+    /// turns fail by it.
+    fn tell(&self, failure: Option<&StoreError>) {
+        match failure {
+            None | Some(StoreError::Conflict { .. } | StoreError::OutOfBounds(_)) => {
+                if self.failing.swap(false, Ordering::Relaxed) {
+                    tracing::info!("the table store works again");
+                }
+            }
+            // Throttling comes and goes.
+            Some(StoreError::Unavailable { retry_after: Some(_), .. }) => {}
+            Some(error) => {
+                if !self.failing.swap(true, Ordering::Relaxed) {
+                    let table = self.client.address();
+                    tracing::error!(%error, table, "the table store does not work; turns fail until it does");
+                }
+            }
+        }
     }
 }
 

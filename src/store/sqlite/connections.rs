@@ -1,14 +1,13 @@
 //! The open file: one connection that writes, a few that read, all used off the async threads.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex as BlockingMutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use tokio::sync::{Mutex, OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 
-use super::{SqliteSettings, schema};
+use super::{SqliteSettings, file, schema};
 use crate::store::StoreError;
 
 /// Connections that read at a time. More would not help: reads are short and mostly come from the page cache.
@@ -29,6 +28,11 @@ pub(super) struct Connections {
 impl Connections {
     pub(super) fn new(settings: SqliteSettings) -> Self {
         Self { settings, writer: OnceCell::new(), readers: Semaphore::new(READERS), idle: Arc::default() }
+    }
+
+    /// Opens the file now.
+    pub(super) async fn open(&self) -> Result<(), StoreError> {
+        self.writer().await.map(drop)
     }
 
     /// Runs `work` on the writing connection. Once begun it ends, even when the caller has lost interest.
@@ -80,48 +84,52 @@ fn unavailable(reason: &str) -> StoreError {
 }
 
 fn open_writer(settings: &SqliteSettings) -> Result<Connection, StoreError> {
-    create_parent(&settings.path)?;
-    let mut connection = open(settings, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-    enter_wal(&connection, settings.busy_timeout)?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    schema::prepare(&mut connection)?;
-    Ok(connection)
+    let open = || {
+        file::create(&settings.path)?;
+        let mut connection = open(settings)?;
+        if connection.is_readonly(MAIN_DB)? {
+            return Err(StoreError::Unusable("the file is read-only".to_owned()));
+        }
+        enter_wal(&connection, settings.busy_timeout)?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        schema::prepare(&mut connection)?;
+        Ok(connection)
+    };
+    open().map_err(|error| match error {
+        StoreError::Unusable(reason) => StoreError::Unusable(format!("{}: {reason}", settings.path.display())),
+        error => error,
+    })
 }
 
 fn open_reader(settings: &SqliteSettings) -> Result<Connection, StoreError> {
-    let connection = open(settings, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let connection = open(settings)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
-fn open(settings: &SqliteSettings, flags: OpenFlags) -> Result<Connection, StoreError> {
-    let connection = Connection::open_with_flags(&settings.path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|error| StoreError::Denied(format!("cannot open {}: {error}", settings.path.display())))?;
+fn open(settings: &SqliteSettings) -> Result<Connection, StoreError> {
+    // An absolute path is always a path: `:memory:` and `file:` mean something else to SQLite.
+    let path = std::path::absolute(&settings.path).map_err(|error| StoreError::Unusable(error.to_string()))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(settings.busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 
-/// SQLite does not wait for a lock when the journal mode changes, so this asks again while other processes start up.
+/// SQLite does not wait for a lock when the journal mode changes, so this asks again while other processes start up. A file
+/// that is not ours is left as it is.
 fn enter_wal(connection: &Connection, patience: Duration) -> Result<(), StoreError> {
     const PAUSE: Duration = Duration::from_millis(5);
     let deadline = std::time::Instant::now() + patience;
+    let enter = || {
+        schema::recognise(connection)?;
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(StoreError::from)
+    };
     loop {
-        match connection.pragma_update(None, "journal_mode", "WAL").map_err(StoreError::from) {
+        match enter() {
             Err(StoreError::Unavailable { .. }) if std::time::Instant::now() < deadline => std::thread::sleep(PAUSE),
             result => return result,
         }
     }
-}
-
-/// What conversations are kept in is for this user's eyes only.
-fn create_parent(path: &Path) -> Result<(), StoreError> {
-    let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-        .create(parent)
-        .map_err(|error| StoreError::Denied(format!("cannot create the directory {}: {error}", parent.display())))
 }

@@ -12,9 +12,10 @@ impl From<rusqlite::Error> for StoreError {
                 unavailable("another process kept the database locked".to_owned())
             }
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
-                Self::Denied(format!("the database file cannot be used: {error}"))
+                Self::Unusable(error.to_string())
             }
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Corrupt(error.to_string()),
+            Some(ErrorCode::NotADatabase) => Self::Unusable("the file is not a database".to_owned()),
+            Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt(error.to_string()),
             _ => unavailable(error.to_string()),
         }
     }

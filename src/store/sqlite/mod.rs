@@ -5,6 +5,7 @@
 
 mod connections;
 mod failure;
+mod file;
 mod schema;
 mod statements;
 
@@ -42,7 +43,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// A store in the file of `settings` whose records expire by `clock`. Nothing is opened before the first call.
+    /// A store in the file of `settings` whose records expire by `clock`. Nothing is opened before the first call or
+    /// [`Store::prepare`].
     pub fn new(settings: SqliteSettings, clock: Arc<dyn Clock>) -> Self {
         Self { clock, connections: Connections::new(settings) }
     }
@@ -50,6 +52,10 @@ impl SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
+    async fn prepare(&self) -> Result<(), StoreError> {
+        self.connections.open().await
+    }
+
     async fn get(&self, partition: &PartitionKey, row: &RowKey) -> Result<Option<Record>, StoreError> {
         let (partition, row, now) = (partition.clone(), row.clone(), self.clock.now());
         self.connections.read(move |connection| statements::get(connection, &partition, &row, now)).await

@@ -4,10 +4,9 @@ use std::fs;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use a2a_functions::agents::{Catalog, load};
-use a2a_functions::app::{self, AppError, AppParts, StoreChoice};
-use a2a_functions::clock::SystemClock;
-use a2a_functions::config::Environment;
+use a2a_functions::agents::load;
+use a2a_functions::app::{self, AppParts, StoreChoice};
+use a2a_functions::clock::{Clock, SystemClock};
 use a2a_functions::edge::{Door, server};
 use a2a_functions::host_traits::HostTraits;
 use a2a_functions::store::Store;
@@ -57,6 +56,7 @@ pub(crate) struct App {
     variables: Vec<(String, String)>,
     host: HostTraits,
     store: Option<Arc<dyn Store>>,
+    clock: Arc<dyn Clock>,
     runner: Arc<TestRunner>,
 }
 
@@ -69,6 +69,7 @@ impl App {
             variables: vec![("A2A_FUNCTION_KEYS".to_owned(), ring)],
             host: PLAIN,
             store: None,
+            clock: Arc::new(SystemClock),
             runner: TestRunner::new(Script::Witness),
         }
     }
@@ -91,6 +92,12 @@ impl App {
 
     pub(crate) fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// Goes by this clock instead of the system's, its store included unless one is given.
+    pub(crate) fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
         self
     }
 
@@ -121,22 +128,18 @@ impl App {
         }
         let loaded = load(folder.path(), self.variables.iter().cloned().collect());
         let catalog = loaded.catalog.ok_or_else(|| format!("{:?}", loaded.diagnostics))?;
-        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new(Arc::new(SystemClock))));
-        let door = door(&catalog, &loaded.environment, self.host, store, Arc::clone(&self.runner))
-            .map_err(|error| error.to_string())?;
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new(Arc::clone(&self.clock))));
+        let parts = AppParts {
+            catalog: &catalog,
+            environment: &loaded.environment,
+            host: self.host,
+            store: StoreChoice::Memory,
+            local: false,
+        };
+        let app = app::App::over(&parts, store, self.runner.clone(), self.clock);
+        let door = app.map_err(|error| error.to_string())?.door;
         Ok(Built { door, runner: self.runner, folder })
     }
-}
-
-fn door(
-    catalog: &Catalog,
-    environment: &Environment,
-    host: HostTraits,
-    store: Arc<dyn Store>,
-    runner: Arc<TestRunner>,
-) -> Result<Door, AppError> {
-    let parts = AppParts { catalog, environment, host, store: StoreChoice::Memory, local: false };
-    app::App::over(&parts, store, runner).map(|app| app.door)
 }
 
 /// An app that is put together, with its folder.
