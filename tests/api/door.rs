@@ -38,6 +38,27 @@ async fn the_endpoint_is_found_with_and_without_a_slash_and_below_the_prefix() {
 }
 
 #[tokio::test]
+async fn letter_case_of_a_path_does_not_count_as_in_routes_of_the_functions_host() {
+    let host_json = r#"{"version": "2.0", "extensions": {"http": {"routePrefix": "Api"}}}"#;
+    let server = App::of(AGENT).file("host.json", host_json).start().await;
+    for path in ["/Api/agents/main/a2a", "/api/Agents/MAIN/A2A", "/API/AGENTS/Main/a2a/"] {
+        let call = crate::client::Call::post(server.url(path)).set("x-functions-key", KEY);
+        assert_eq!(call.send(&json!({})).await.code(), 0, "{path}");
+    }
+    for card in [
+        "/.WELL-KNOWN/Agent-Card.json",
+        "/API/.well-known/agent-card.JSON",
+        "/api/Agents/Main/.Well-Known/agent-card.json",
+        "/api/agents/MAIN/A2A/.well-known/agent-card.json",
+    ] {
+        assert_eq!(server.get(card).nothing().await.status, 200, "{card}");
+    }
+    for path in ["/apix/agents/main/a2a", "/api/agents/ma\u{131}n/a2a", "/api/agents/main/a2ab"] {
+        assert_eq!(server.get(path).nothing().await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn c074_the_readiness_probe_is_answered_without_a_key_or_a_known_name() {
     let server = App::of(AGENT).start().await;
     let reply = server.get("/").without("x-functions-key").set("host", "anything.example").nothing().await;
