@@ -40,7 +40,7 @@ fn settings(root: &Path, environment: &Environment) -> Result<Settings, Obscure>
         .map_err(|finding| Obscure::new(FILE, finding.message))?;
     let mut settings = Settings::new();
     if let Some(node) = node {
-        flatten(&node, String::new(), &mut settings)?;
+        flatten(&node, "", &mut settings)?;
     }
     let mut set = Settings::new();
     for (path, value) in environment.host_settings() {
@@ -53,18 +53,18 @@ fn settings(root: &Path, environment: &Environment) -> Result<Settings, Obscure>
     Ok(settings)
 }
 
-fn flatten(node: &Node, path: String, settings: &mut Settings) -> Result<(), Obscure> {
+fn flatten(node: &Node, path: &str, settings: &mut Settings) -> Result<(), Obscure> {
     let step = |name: &str| {
         let name = name.to_ascii_lowercase();
         if path.is_empty() { name } else { format!("{path}:{name}") }
     };
     let text = match &node.value {
         Value::Map(entries) => {
-            return entries.iter().try_for_each(|entry| flatten(&entry.node, step(&entry.key), settings));
+            return entries.iter().try_for_each(|entry| flatten(&entry.node, &step(&entry.key), settings));
         }
         Value::List(items) => {
             let mut items = items.iter().enumerate();
-            return items.try_for_each(|(index, item)| flatten(item, step(&index.to_string()), settings));
+            return items.try_for_each(|(index, item)| flatten(item, &step(&index.to_string()), settings));
         }
         Value::Null => String::new(),
         Value::Bool(value) => value.to_string(),
@@ -72,7 +72,7 @@ fn flatten(node: &Node, path: String, settings: &mut Settings) -> Result<(), Obs
         Value::Float(value) => value.to_string(),
         Value::String(text) => text.clone(),
     };
-    match settings.insert(path.clone(), text) {
+    match settings.insert(path.to_owned(), text) {
         None => Ok(()),
         Some(_) => Err(Obscure::new(FILE, format!("`{path}` is written twice"))),
     }

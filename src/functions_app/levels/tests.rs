@@ -191,13 +191,16 @@ fn a_function_that_cannot_be_understood_stops_the_start() {
     assert_eq!(problems(app.path(), &Environment::default()).len(), 1, "a file system may not tell letter case apart");
 }
 
+/// A `host.json`, app settings, and how many problems they make.
+type HostCase<'a> = (String, &'a [(&'a str, &'a str)], usize);
+
 #[test]
 fn routes_of_host_json_and_of_app_settings_are_functions_too() {
     let profile =
         |more: &str| format!(r#"{{"configurationProfile": "mcp-custom-handler", "customHandler": {{{more}}}}}"#);
     let routes = |entry: &str| format!(r#"{{"customHandler": {{"http": {{"routes": [{entry}]}}}}}}"#);
     let level = "AzureFunctionsJobHost__customHandler__http__defaultAuthorizationLevel";
-    let cases: [(String, &[(&str, &str)], usize); 10] = [
+    let cases: [HostCase<'_>; 10] = [
         (profile(""), &[], 0),
         (profile(""), &[(level, "anonymous")], 1),
         (profile(""), &[("AZUREFUNCTIONSJOBHOST__customhandler__HTTP__routes__0__authorizationLevel", "Anonymous")], 1),
