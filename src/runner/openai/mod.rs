@@ -154,7 +154,7 @@ impl Client {
                 }
             }
             let counts = reader.finish().ok_or_else(Failure::cut)?;
-            if let Some(usage) = self.usage(counts, turn, &secrets) {
+            if let Some(usage) = self.usage(&counts, turn, &secrets) {
                 usage.log(&turn.agent.slug);
                 yield RunnerEvent::Usage(usage);
             }
@@ -199,7 +199,7 @@ impl Client {
         Failure::status(status, &short_body(response).await, after, secrets)
     }
 
-    fn usage(&self, counts: Counts, turn: &Turn, secrets: &Secrets<'_>) -> Option<Usage> {
+    fn usage(&self, counts: &Counts, turn: &Turn, secrets: &Secrets<'_>) -> Option<Usage> {
         let (input_tokens, output_tokens) = counts.usage?;
         let asked = turn.agent.model.as_ref().unwrap_or(&self.settings.default_model);
         let model = secrets.clean(&counts.model, MAX_MODEL_CHARS).unwrap_or_else(|| asked.clone());
