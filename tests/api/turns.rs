@@ -122,7 +122,7 @@ async fn failures_without_end_hide_no_turn_and_no_answer() {
     let server = App::of(AGENT).runner(&runner).start().await;
     let first = server.call().say("ctx", "one").await;
     runner.act(Script::Fail("out of luck"));
-    for turn in 0..200 {
+    for turn in 0..400 {
         assert_eq!(server.call().say("ctx", &format!("lost {turn}")).await.code(), -32603);
     }
     runner.act(Script::Witness);

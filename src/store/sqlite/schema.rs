@@ -35,6 +35,11 @@ pub(super) enum State {
 
 /// Tells what the file is; fails for one that is not ours. Changes nothing.
 pub(super) fn recognise(connection: &Connection) -> Result<State, StoreError> {
+    // One view of the file: another process may be laying it out between two reads.
+    state(&*connection.unchecked_transaction()?)
+}
+
+fn state(connection: &Connection) -> Result<State, StoreError> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     match (pragma("application_id")?, pragma("user_version")?) {
         (APPLICATION, VERSION) => Ok(State::Ready),
@@ -53,7 +58,7 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     }
     // Asked again under the write lock: another process may have laid it out meanwhile.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if recognise(&transaction)? == State::Ready {
+    if state(&transaction)? == State::Ready {
         return Ok(());
     }
     transaction.execute_batch(LAYOUT)?;
@@ -98,6 +103,21 @@ mod tests {
             assert!(refusal.contains(reason) && refusal.contains("state.sqlite"), "{statements}: {refusal}");
             assert_eq!(std::fs::read(&path).unwrap(), before, "{statements}");
             std::fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn all_who_open_a_new_file_at_once_find_the_layout() {
+        for _ in 0..100 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("state.sqlite");
+            let opened = (0..8).map(|_| {
+                let path = path.clone();
+                tokio::spawn(async move { prepare(&path).await })
+            });
+            for result in futures::future::join_all(opened).await {
+                result.unwrap().unwrap();
+            }
         }
     }
 
