@@ -15,6 +15,7 @@ use super::authority::Authorities;
 use super::log::RequestLog;
 use crate::agents::card::ServedCard;
 use crate::auth::Authenticator;
+use crate::binding::body::BodyRoom;
 use crate::binding::{card, jsonrpc};
 use crate::host_traits::HostTraits;
 use crate::service::{ServedAgent, Service};
@@ -42,6 +43,7 @@ struct Inner {
     authenticator: Authenticator,
     sites: Vec<Site>,
     service: Arc<Service>,
+    room: BodyRoom,
 }
 
 /// What a path leads to.
@@ -65,7 +67,7 @@ impl Door {
         service: Arc<Service>,
     ) -> Self {
         let prefix = prefix.to_owned();
-        Self(Arc::new(Inner { host, prefix, authorities, authenticator, sites, service }))
+        Self(Arc::new(Inner { host, prefix, authorities, authenticator, sites, service, room: BodyRoom::default() }))
     }
 
     /// Whether an address leads anywhere.
@@ -161,7 +163,8 @@ impl Inner {
                 let auth = &site.agent.agent().http_auth;
                 let caller = self.authenticator.authenticate(auth, &parts.headers, &parts.uri).await;
                 let trusts_invocation_id = self.host.sets_invocation_id;
-                jsonrpc::answer(&self.service, &site.agent, caller, (parts, body), trusts_invocation_id).await
+                let request = (parts, body);
+                jsonrpc::answer(&self.service, &site.agent, caller, request, &self.room, trusts_invocation_id).await
             }
             Target::Endpoint(_) => not_allowed("POST"),
             Target::Card(site) if parts.method == Method::GET || parts.method == Method::HEAD => {

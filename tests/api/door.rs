@@ -147,6 +147,32 @@ async fn c078_a_declared_length_over_the_bound_is_refused_before_the_body_comes(
 }
 
 #[tokio::test]
+async fn bodies_find_room_or_are_put_off() {
+    let server = App::of(AGENT).start().await;
+    let request = format!(
+        "POST /agents/main/a2a HTTP/1.1\r\nhost: localhost\r\nx-functions-key: {KEY}\r\na2a-version: 1.0\r\n\
+         content-type: application/json\r\ncontent-length: 262144\r\nexpect: 100-continue\r\n\r\n"
+    );
+    let mut clients = Vec::new();
+    for _ in 0..256 {
+        let mut client = TcpStream::connect(server.address).await.unwrap();
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = [0; 21];
+        timeout(PATIENCE, client.read_exact(&mut answer)).await.expect("it is asked for its body").unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 100 "));
+        clients.push(client);
+    }
+    let reply = server.call().send(&json!({})).await;
+    assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (503, -32603, Some("1")));
+    assert_eq!(server.call().set("x-functions-key", "wrong").send(&json!({})).await.status, 401);
+    drop(clients);
+    // The server hears of that in its own time.
+    while server.call().send(&json!({})).await.status == 503 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
 async fn c078_a_refusal_reaches_a_client_that_sends_all_before_it_reads() {
     let server = App::of(AGENT).start().await;
     let body = "x".repeat(8 * 1024 * 1024);
