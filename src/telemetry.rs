@@ -4,11 +4,16 @@
 //! or our own, `outcome` is a word from a closed list. What never reaches a log: keys, tokens, URLs with a query, message
 //! texts, and identifiers that a client chose.
 
+mod background;
+
 use std::io::IsTerminal as _;
 
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, fmt};
+
+pub use background::Flush;
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -20,6 +25,15 @@ pub enum LogFormat {
     Json,
     /// Lines for people.
     Text,
+}
+
+/// How lines get to stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// By whoever logs them: a host that freezes the process after an answer loses none.
+    Direct,
+    /// By a thread of their own: a reader that stops reading stops nobody. Lines beyond a bound are dropped and counted.
+    Background,
 }
 
 /// The log could not be set up.
@@ -34,20 +48,29 @@ pub enum TelemetryError {
 }
 
 /// Starts logging to stdout. `filter` is a `tracing` filter such as `info` or `a2a_functions=debug`; `None` is `info`.
-pub fn init(format: LogFormat, filter: Option<&str>) -> Result<(), TelemetryError> {
+/// What is still on its way is written when the returned value is dropped.
+pub fn init(format: LogFormat, filter: Option<&str>, delivery: Delivery) -> Result<Flush, TelemetryError> {
     let filter = EnvFilter::try_new(filter.unwrap_or("info"))?;
     let json = match format {
         LogFormat::Json => true,
         LogFormat::Text => false,
         LogFormat::Auto => !std::io::stdout().is_terminal(),
     };
+    let (writer, flush) = match delivery {
+        Delivery::Direct => (BoxMakeWriter::new(std::io::stdout), Flush::nothing()),
+        Delivery::Background => {
+            let (writer, flush) = background::writer(std::io::stdout());
+            (BoxMakeWriter::new(writer), flush)
+        }
+    };
     let registry = tracing_subscriber::registry().with(filter);
     if json {
         // Spans are for exporters; a log line stands for itself.
         let layer = fmt::layer().json().flatten_event(true).with_current_span(false).with_span_list(false);
+        let layer = layer.with_writer(writer);
         registry.with(layer).try_init()?;
     } else {
-        registry.with(fmt::layer().compact().with_target(false)).try_init()?;
+        registry.with(fmt::layer().compact().with_target(false).with_writer(writer)).try_init()?;
     }
-    Ok(())
+    Ok(flush)
 }

@@ -35,6 +35,10 @@ const SCHEME: Fault = fault(
 );
 const HOST: Fault =
     fault("the host of the address is not a host name", "check the host, and that every variable in it is set");
+const PATH: Fault = fault(
+    "the path of the address is not what clients would make of it",
+    "encode what a path may not hold, with two hexadecimal digits after each `%`, and leave out `.` and `..` segments",
+);
 const CREDENTIALS: Fault = Fault {
     message: "the address holds a user name or a password, and the card would publish it",
     help: "remove everything between `//` and `@`; callers authenticate as `http_auth` says",
@@ -66,9 +70,12 @@ pub(super) fn parse(text: &str) -> Result<Url, Vec<Fault>> {
         return Err(vec![NOT_ABSOLUTE]);
     };
     let authority = after_scheme.split(['/', '?', '#']).next().unwrap_or_default();
+    let path = after_scheme[authority.len()..].split(['?', '#']).next().unwrap_or_default();
     let rules = [
         (scheme_is_allowed(&url), SCHEME),
-        (host_is_plain(&url), HOST),
+        (host_is_plain(&url) && host_is_as_written(&url, authority), HOST),
+        // Without a host nobody knows where the path begins.
+        (authority.is_empty() || path_is_as_written(&url, path), PATH),
         (!authority.contains('@'), CREDENTIALS),
         (url.query().is_none(), QUERY),
         (url.fragment().is_none(), FRAGMENT),
@@ -99,6 +106,25 @@ fn host_is_plain(url: &Url) -> bool {
     }
 }
 
+/// Parsers of browsers take `https:///host`, `https://0x7f.1` and `https://%61` and make other hosts of them; others do not.
+fn host_is_as_written(url: &Url, authority: &str) -> bool {
+    let host_and_port = authority.rsplit('@').next().unwrap_or_default();
+    let host = url.host_str().unwrap_or_default();
+    let after_host = host_and_port.get(..host.len()).filter(|written| written.eq_ignore_ascii_case(host));
+    let Some(port) = after_host.map(|written| &host_and_port[written.len()..]) else { return false };
+    port.is_empty() || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A path of RFC 3986 that no parser changes.
+fn path_is_as_written(url: &Url, path: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte);
+    let is_escape =
+        |text: &[u8]| matches!(text, [b'%', high, low, ..] if [high, low].iter().all(|it| it.is_ascii_hexdigit()));
+    let bytes = path.as_bytes();
+    let is_valid = (0..bytes.len()).all(|at| is_plain(bytes[at]) || is_escape(&bytes[at..]));
+    is_valid && (url.path() == path || (path.is_empty() && url.path() == "/"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +143,8 @@ mod tests {
             "http://127.9.9.9/x",
             "http://[::1]:7071/agents/main/a2a/",
             "https://10.0.0.1/x",
+            "https://example.com:443/x",
+            "https://example.com/a%20b/%C3%A9//c;d=1/:e@f",
         ];
         for text in cases {
             assert!(parse(text).is_ok(), "{text}: {:?}", parse(text));
@@ -126,7 +154,7 @@ mod tests {
     #[test]
     fn addresses_that_break_a_rule_name_it() {
         let long = format!("https://example.com/{}", "a".repeat(2048));
-        let cases: [(&str, &[Fault]); 19] = [
+        let cases: [(&str, &[Fault]); 34] = [
             ("http://example.com/a2a", &[SCHEME]),
             ("http://localhost.example.com/a2a", &[SCHEME]),
             ("http://10.0.0.1/a2a", &[SCHEME]),
@@ -145,6 +173,21 @@ mod tests {
             ("https://example.com:99999/a2a", &[NOT_ABSOLUTE]),
             ("https://exa mple.com/a2a", &[CHARACTERS]),
             ("https://example.com\\a2a", &[CHARACTERS]),
+            ("https:///example.com/x", &[HOST]),
+            ("https:////example.com/x", &[HOST]),
+            ("https://0x7f.1/x", &[HOST]),
+            ("https://127.1/x", &[HOST]),
+            ("https://%65xample.com/x", &[HOST]),
+            ("https://[0:0::1]/x", &[HOST]),
+            ("https://example.com/%", &[PATH]),
+            ("https://example.com/%2", &[PATH]),
+            ("https://example.com/%zz", &[PATH]),
+            ("https://example.com/a/../b", &[PATH]),
+            ("https://example.com/a/%2E%2e/b", &[PATH]),
+            ("https://example.com/./a2a", &[PATH]),
+            ("https://example.com/{slug}/a2a", &[PATH]),
+            ("https://example.com/a|b", &[PATH]),
+            ("https://u:p@127.1/%?q", &[HOST, PATH, CREDENTIALS, QUERY]),
             (&long, &[LENGTH]),
         ];
         for (text, expected) in cases {

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use super::authored::{A2aFields, EndpointFields, Endpoints, FrontMatter, Lenient};
-use super::document::Document;
+use super::document::{Document, too_large};
 use super::front_matter;
 use super::slug::{is_main, slug};
 use crate::config::{
-    Code, Decode, Diagnostic, Diagnostics, Environment, Reader, Severity, Source, Span, Spanned, substitute_body,
+    Code, Decode, Diagnostic, Diagnostics, Environment, Reader, Severity, Source, Span, Spanned, TooLarge,
+    substitute_body,
 };
 
 /// An agent file whose shape is right.
@@ -92,6 +93,11 @@ impl AgentFile {
         self.document.finding(severity, code, span, field, message)
     }
 
+    /// What is written at a place, as it may be shown: variables by their names.
+    pub(super) fn shown(&self, span: &Span) -> String {
+        self.document.source.shown(span)
+    }
+
     /// Where the agent begins, for findings about something that is not written.
     pub(super) fn start(&self) -> Span {
         let start = self.document.root.span.start;
@@ -111,7 +117,11 @@ fn parse(root: &Path, file: &str, environment: &Environment) -> Result<Option<(D
         is_substituted
     })?;
     let body = &document.source.text[parts.body];
-    let instructions =
-        if is_substituted { substitute_body(body, &|name| environment.get(name)) } else { body.to_owned() };
+    let instructions = if is_substituted {
+        substitute_body(body, &|name| environment.get(name))
+            .map_err(|TooLarge| Box::new(too_large(Severity::Skip).in_file(file)))?
+    } else {
+        body.to_owned()
+    };
     Ok(Some((document, instructions)))
 }

@@ -117,7 +117,7 @@ fn resolve_limits(document: &Document, fields: &Spanned<LimitFields>, findings: 
             return Some(value.value);
         }
         let field = format!("limits.{field}");
-        let message = format!("{} is outside its range", value.value);
+        let message = format!("{} is outside its range", document.source.shown(&value.span));
         findings.push(
             document
                 .finding(Severity::Error, Code::OutOfRange, &value.span, &field, message)

@@ -25,7 +25,15 @@ pub(super) fn discover(root: &Path) -> Result<Vec<String>, Box<Diagnostic>> {
             .help("name a folder that holds `*.agent.md` files"),
         )
     })?;
-    if let Some(folder) = either_spelling(root, ["agents", "Agents"]) {
+    let spellings = ["agents", "Agents"];
+    if let Some(broken) = spellings.into_iter().find(|name| root.join(name).is_symlink() && !root.join(name).exists()) {
+        return Err(Box::new(
+            Diagnostic::new(Severity::Error, Code::FileUnreadable, "this is a link that leads nowhere")
+                .in_file(broken)
+                .help("correct the link, or remove it"),
+        ));
+    }
+    if let Some(folder) = either_spelling(root, spellings) {
         let listed = agent_files(&root.join(folder), Some(folder)).map_err(|error| {
             Box::new(
                 Diagnostic::new(Severity::Error, Code::FileUnreadable, format!("cannot list this folder: {error}"))
@@ -62,7 +70,8 @@ fn agent_files(folder: &Path, inside: Option<&str>) -> io::Result<Vec<String>> {
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        if is_agent_file(&name) && entry.path().is_file() {
+        // Whatever else bears such a name, a link that leads nowhere for one, is met when it is read.
+        if is_agent_file(&name) && !entry.path().is_dir() {
             files.push(inside.map_or(name.clone(), |folder| format!("{folder}/{name}")));
         }
     }
@@ -97,6 +106,16 @@ mod tests {
             discover(root).unwrap(),
             ["CLAUDE.md", "aaa.agent.md", "agents/a.claude.md", "agents/b.agent.md", "zeta.agent.md"]
         );
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_not_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = |name: &str| std::os::unix::fs::symlink("nothing", folder.path().join(name)).unwrap();
+        link("x.agent.md");
+        assert_eq!(discover(folder.path()).unwrap(), ["x.agent.md"]);
+        link("agents");
+        assert_eq!(discover(folder.path()).unwrap_err().file.as_deref(), Some("agents"));
     }
 
     #[test]

@@ -31,8 +31,12 @@ impl Document {
             // Empty settings are a mapping without fields, so that a report can name those that are missing.
             root.value = Value::Map(Vec::new());
         }
-        let unresolved =
-            if substituted(&root) { substitute_node(&mut root, &|name| environment.get(name)) } else { Vec::new() };
+        let unresolved = if substituted(&root) {
+            substitute_node(&mut root, &|name| environment.get(name))
+                .map_err(|at| Box::new(too_large(severity).at(&source, &at.span).field(at.field)))?
+        } else {
+            Vec::new()
+        };
         Ok(Self { source, root, unresolved })
     }
 
@@ -58,6 +62,13 @@ impl Document {
                 .help(format!("set `{0}`, or write `$${0}` if the text is meant literally", left.name))
         })
     }
+}
+
+/// The finding on a text that variables make too large.
+pub(super) fn too_large(severity: Severity) -> Diagnostic {
+    Diagnostic::new(severity, Code::TextTooLarge, "this text is larger than 1024 KiB once variables are replaced")
+        .help("name long values less often, or shorten them")
+        .without_excerpt()
 }
 
 fn is_prose(field: &str) -> bool {

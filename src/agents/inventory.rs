@@ -135,7 +135,7 @@ fn skill_files(root: &Path, folder: &str, depth: usize, files: &mut Vec<String>)
         // Links to folders are not followed: they can form circles.
         if kind.is_dir() && depth < MAX_SKILL_DEPTH {
             skill_files(root, &path, depth + 1, files);
-        } else if name == SKILL_FILE && entry.path().is_file() {
+        } else if name == SKILL_FILE && !entry.path().is_dir() {
             files.push(path);
         }
     }

@@ -58,14 +58,16 @@ fn check_references(file: &AgentFile, slugs: &HashSet<&str>, inventory: &Invento
     let mut seen = HashSet::new();
     for (field, slug, span) in file.references() {
         let delegate = format!("delegate_{slug}");
+        // As it is written: a variable's value may be a secret.
+        let shown = file.shown(span);
         let fault = if slug == file.slug {
             Some("an agent cannot delegate to itself".to_owned())
         } else if !slugs.contains(slug) {
-            Some(format!("there is no agent with the slug `{slug}`"))
+            Some(format!("there is no agent with the slug `{shown}`"))
         } else if !seen.insert((field, slug)) {
-            Some(format!("`{slug}` is listed twice"))
+            Some(format!("`{shown}` is listed twice"))
         } else if inventory.mcp_servers.contains(&delegate) {
-            Some(format!("the MCP server `{delegate}` has the name that the delegate tool needs"))
+            Some(format!("an MCP server has the name that the delegate tool of `{shown}` needs"))
         } else {
             None
         };
@@ -102,9 +104,10 @@ fn check_entry_point(file: &AgentFile, referenced: &HashSet<&str>, findings: &mu
         );
     }
     if let Some(trigger) = trigger {
-        let kind = trigger.value.r#type.0.as_str();
+        let kind = trigger.value.r#type.value.0.as_str();
         if kind.contains('.') || UNSUPPORTED_TRIGGERS.contains(&kind) {
-            let message = format!("a trigger of the type `{kind}` cannot start an agent");
+            let message =
+                format!("a trigger of the type `{}` cannot start an agent", file.shown(&trigger.value.r#type.span));
             findings.push(
                 file.finding(Severity::Error, Code::TriggerUnsupported, &trigger.span, "trigger.type", message)
                     .help("use a type such as `http_trigger`, `timer_trigger` or `queue_trigger`"),

@@ -47,7 +47,7 @@ pub(super) fn seconds(seconds: f64) -> Option<Duration> {
 pub(super) fn timeout(document: &Document, value: &Spanned<f64>, findings: &mut Diagnostics) -> Option<Duration> {
     let timeout = seconds(value.value);
     if timeout.is_none() {
-        let message = format!("a turn cannot take {} seconds", value.value);
+        let message = format!("a turn cannot take {} seconds", document.source.shown(&value.span));
         findings.push(
             document
                 .finding(Severity::Error, Code::OutOfRange, &value.span, "timeout", message)
@@ -179,7 +179,7 @@ fn context_wait(file: &AgentFile, fields: &A2aFields, findings: &mut Diagnostics
     if (0.0..=MAX_CONTEXT_WAIT).contains(&authored.value) {
         return Some(Duration::from_secs_f64(authored.value));
     }
-    let message = format!("a turn cannot wait {} seconds", authored.value);
+    let message = format!("a turn cannot wait {} seconds", file.shown(&authored.span));
     findings.push(
         file.finding(Severity::Error, Code::OutOfRange, &authored.span, CONTEXT_WAIT_FIELD, message)
             .help("write a number from 0, which refuses at once, to 600"),

@@ -157,7 +157,7 @@ fn check_excludes(file: &AgentFile, inventory: &Inventory, findings: &mut Diagno
     for (field, selection, known, severity) in lists {
         let excluded = selection.iter().flat_map(|selection| selection.value.excluded());
         for name in excluded.filter(|name| !known.contains(&name.value)) {
-            let message = format!("there is no `{}` that could be left out", name.value);
+            let message = format!("there is no `{}` that could be left out", file.shown(&name.span));
             let names: Vec<_> = known.iter().map(String::as_str).collect();
             let help = if names.is_empty() {
                 "remove it: this folder has none".to_owned()

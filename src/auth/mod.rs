@@ -4,6 +4,7 @@ mod entra;
 mod keys;
 mod refusal;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
@@ -86,14 +87,14 @@ impl Authenticator {
     }
 
     fn by_key(&self, required: Level, headers: &HeaderMap, uri: &Uri) -> Result<Caller, Refusal> {
-        let Some(key) = presented_key(headers, uri) else {
+        let key = match presented_key(self.host, headers, uri) {
+            Ok(key) => key,
             // Developer tools let callers in without a key. A deployed host never does, so a missing key there means that
             // the route is not protected as the agent demands.
-            return if self.host.checks_keys && self.host.development {
-                Ok(caller(required, "development"))
-            } else {
-                Err(Refusal::NoKey)
-            };
+            Err(Refusal::NoKey) if self.host.checks_keys && self.host.development => {
+                return Ok(caller(required, "development"));
+            }
+            Err(refusal) => return Err(refusal),
         };
         match self.ring.find(key.as_bytes()) {
             Some((_, Level::Admin)) => Ok(caller(Level::Admin, "")),
@@ -111,14 +112,25 @@ fn caller(level: Level, name: &str) -> Caller {
     }
 }
 
-/// The key of a request, chosen as the Functions host does it: the header's first value when the header is there, even an
-/// empty one, else the query's.
-fn presented_key<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<std::borrow::Cow<'a, str>> {
-    let key = match headers.get(KEY_HEADER) {
-        Some(value) => std::borrow::Cow::Borrowed(value.to_str().ok()?),
-        None => url::form_urlencoded::parse(uri.query()?.as_bytes()).find(|(name, _)| name == KEY_PARAMETER)?.1,
+/// The key of a request, chosen as the Functions host does it: the header's when the header is there, even an empty one, else
+/// the query's, whose names it reads in any letter case. It takes the first of several, but may hand all of them on in one
+/// line or parameter, joined by commas. So only one key counts: no other may name the caller than the one that it checked.
+fn presented_key<'a>(host: HostTraits, headers: &'a HeaderMap, uri: &'a Uri) -> Result<Cow<'a, str>, Refusal> {
+    let keys: Vec<Cow<'a, str>> = if headers.contains_key(KEY_HEADER) {
+        let texts = headers.get_all(KEY_HEADER).iter().map(|value| value.to_str().map(Cow::Borrowed));
+        texts.collect::<Result<_, _>>().map_err(|_| Refusal::NoKey)?
+    } else {
+        let parameters = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        let named = parameters.filter(|(name, _)| name.eq_ignore_ascii_case(KEY_PARAMETER));
+        named.map(|(_, value)| value).collect()
     };
-    (!key.is_empty() && key.len() <= MAX_KEY_BYTES).then_some(key)
+    let joined = |key: &Cow<'_, str>| host.checks_keys && key.contains(',');
+    let mut keys = keys.into_iter();
+    let key = keys.next().unwrap_or_default();
+    if keys.any(|other| other != key) || joined(&key) {
+        return Err(Refusal::SeveralKeys);
+    }
+    if key.is_empty() || key.len() > MAX_KEY_BYTES { Err(Refusal::NoKey) } else { Ok(key) }
 }
 
 /// A stable name for a key that the host knows and we do not: two keys are two callers, and the name does not give the key

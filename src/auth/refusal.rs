@@ -9,6 +9,9 @@ pub enum Refusal {
     /// The key is not one of ours, or not for this level.
     #[error("wrong_key")]
     WrongKey,
+    /// Keys that differ were presented: which of them a host has checked is not known.
+    #[error("several_keys")]
+    SeveralKeys,
     /// No token was presented.
     #[error("no_token")]
     NoToken,

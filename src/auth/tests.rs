@@ -93,6 +93,39 @@ fn a_missing_key_behind_a_host_is_let_in_under_developer_tools_only() {
 }
 
 #[test]
+fn the_key_that_names_the_caller_is_the_one_that_the_host_checks() {
+    let (ci, other) = (Ok("key:ci".to_owned()), "0123456789abcdef-other");
+    for (query, expected) in [
+        (format!("Code={KEY}"), ci.clone()),
+        (format!("c%6FDE={KEY}"), ci.clone()),
+        (format!("code={KEY}&CODE={KEY}"), ci.clone()),
+        (format!("Code={other}&code={KEY}"), Err(Refusal::SeveralKeys)),
+        (format!("code={KEY}&code={other}"), Err(Refusal::SeveralKeys)),
+        (format!("code=&code={KEY}"), Err(Refusal::SeveralKeys)),
+    ] {
+        for host in [HOST_CHECKS, WE_CHECK] {
+            assert_eq!(authenticate(host, AuthMode::Function, None, &format!("/?{query}")), expected, "{query}");
+        }
+    }
+    // Both values in one, as the host hands them on when it rebuilds the request.
+    for (header, uri) in [(None, format!("/?code={other}%2C{KEY}")), (Some(format!("{other}, {KEY}")), "/".to_owned())]
+    {
+        let caller = authenticate(HOST_CHECKS, AuthMode::Function, header.as_deref(), &uri);
+        assert_eq!(caller, Err(Refusal::SeveralKeys), "{header:?} {uri}");
+    }
+}
+
+#[test]
+fn two_headers_with_different_keys_are_no_key() {
+    let mut headers = HeaderMap::new();
+    headers.append(KEY_HEADER, KEY.parse().unwrap());
+    headers.append(KEY_HEADER, KEY.parse().unwrap());
+    assert_eq!(presented_key(HOST_CHECKS, &headers, &Uri::from_static("/")).as_deref(), Ok(KEY));
+    headers.append(KEY_HEADER, MASTER.parse().unwrap());
+    assert_eq!(presented_key(HOST_CHECKS, &headers, &Uri::from_static("/")), Err(Refusal::SeveralKeys));
+}
+
+#[test]
 fn faults_in_the_ring_are_named_without_repeating_a_key() {
     for (text, expected) in [
         ("ci", KeyRingError::Shape(1)),

@@ -8,4 +8,4 @@ mod tests;
 
 pub use decode::{Envelope, Rejection, RequestId, decode};
 pub use encode::{encode_error, encode_result, http_status};
-pub use endpoint::{MAX_BODY_BYTES, answer, refuse};
+pub use endpoint::{answer, refuse};

@@ -1,16 +1,17 @@
 //! `a2a-functions functions init`: turns an app folder into a Functions app.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::check::status;
 use super::{ExitStatus, Output};
 use crate::agents::load;
 use crate::config::{Environment, app_root, variables};
-use crate::functions_app::{AppFile, completed_host_json, function_files, new_host_json};
+use crate::functions_app::{
+    AppFile, completed_host_json, function_files, level_problems, new_host_json, read_own, write_all,
+};
 
 /// Options of `functions`.
 #[derive(Debug, clap::Args)]
@@ -31,8 +32,9 @@ enum FunctionsCommand {
 host.json starts this program, `a2a-functions serve`, as a custom handler. Each function.json asks for the keys that the \
 agent's http_auth demands: repeat the command after adding or renaming agents, and with --force after changing it.
 
-Either every file is written or none. Exit status: 0 when the files are as they should be, 1 when a file says something \
-else and --force is not given or the agents cannot be served, 2 when the folder cannot be read.
+Either every file is written or none; links are never written through. Exit status: 0 when the files are as they should \
+be, 1 when a file says something else and --force is not given, when a file cannot be read or written, or when the agents \
+cannot be served, 2 when the folder cannot be read.
 
 Examples:
   a2a-functions functions init my-app
@@ -40,7 +42,7 @@ Examples:
 struct InitArgs {
     /// The app folder; the current one when left out.
     dir: Option<PathBuf>,
-    /// Overwrite files that say something else, and add to host.json what it lacks.
+    /// Overwrite files that say something else, and correct in host.json what the host needs.
     #[arg(long)]
     force: bool,
     /// Print what was done as JSON.
@@ -73,18 +75,31 @@ fn init(args: &InitArgs, environment: Environment, output: &mut Output) -> ExitS
     let conflicts: Vec<_> = plan.iter().filter(|step| step.action == Action::Overwrite).collect();
     if !conflicts.is_empty() && !args.force {
         for step in &conflicts {
-            output.message(&format!("error: {} exists and says something else", step.file.path.display()));
+            output.message(&format!(
+                "error: {} exists and says something else{}",
+                step.file.path.display(),
+                step.loss()
+            ));
         }
         output.message("Nothing was written. Look at the files, then repeat with --force to overwrite them.");
         return ExitStatus::Problems;
     }
-    if let Err((path, error)) = carry_out(&root, &plan) {
-        output.message(&format!("error: {} cannot be written: {error}", path.display()));
+    let changes = plan.iter().filter(|step| step.action != Action::Keep).map(|step| &step.file);
+    if let Err(error) = write_all(&root, changes) {
+        output.message(&format!("error: {error}"));
         return ExitStatus::Problems;
     }
     report(&plan, args.json, output);
+    for step in conflicts.iter().filter(|step| step.loses_comments) {
+        output.message(&format!("warning: the comments of {} were not kept", step.file.path.display()));
+    }
     warn_of_leftovers(&root, &plan, output);
-    ExitStatus::Success
+    // Other functions of the app may still let callers pass; `serve` would refuse to start.
+    let problems = level_problems(&root, catalog, &loaded.environment);
+    for problem in &problems {
+        output.message(&format!("error: {problem}"));
+    }
+    if problems.is_empty() { ExitStatus::Success } else { ExitStatus::Problems }
 }
 
 /// One file, and what is to be done about it.
@@ -92,6 +107,18 @@ fn init(args: &InitArgs, environment: Environment, output: &mut Output) -> ExitS
 struct Step {
     file: AppFile,
     action: Action,
+    loses_comments: bool,
+}
+
+impl Step {
+    fn new(file: AppFile, action: Action) -> Self {
+        Self { file, action, loses_comments: false }
+    }
+
+    /// What overwriting costs beyond what the file says.
+    fn loss(&self) -> &'static str {
+        if self.loses_comments { "; its comments would not be kept" } else { "" }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,39 +143,32 @@ fn plan(root: &Path, functions: Vec<AppFile>) -> Result<Vec<Step>, String> {
     for file in functions {
         let action = match read(root, &file.path)? {
             None => Action::Create,
-            Some(present) if present == file.contents => Action::Keep,
+            Some(present) if says_the_same(&present, &file.contents) => Action::Keep,
             Some(_) => Action::Overwrite,
         };
-        steps.push(Step { file, action });
+        steps.push(Step::new(file, action));
     }
     Ok(steps)
 }
 
+/// Whether two texts hold the same JSON, however it is laid out.
+fn says_the_same(present: &str, wanted: &str) -> bool {
+    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+    present == wanted || value(present).is_some_and(|present| Some(present) == value(wanted))
+}
+
 fn plan_host_json(root: &Path) -> Result<Step, String> {
     let file = new_host_json();
-    let Some(present) = read(root, &file.path)? else { return Ok(Step { file, action: Action::Create }) };
-    match completed_host_json(&present).map_err(|error| format!("host.json: {error}"))? {
-        None => Ok(Step { file, action: Action::Keep }),
-        Some(contents) => Ok(Step { file: AppFile { contents, ..file }, action: Action::Overwrite }),
-    }
+    let Some(present) = read(root, &file.path)? else { return Ok(Step::new(file, Action::Create)) };
+    let Some(completed) = completed_host_json(&present).map_err(|error| error.to_string())? else {
+        return Ok(Step::new(file, Action::Keep));
+    };
+    let file = AppFile { contents: completed.contents, ..file };
+    Ok(Step { file, action: Action::Overwrite, loses_comments: completed.loses_comments })
 }
 
 fn read(root: &Path, path: &Path) -> Result<Option<String>, String> {
-    match fs::read_to_string(root.join(path)) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
-    }
-}
-
-fn carry_out(root: &Path, plan: &[Step]) -> Result<(), (PathBuf, io::Error)> {
-    for step in plan.iter().filter(|step| step.action != Action::Keep) {
-        let path = root.join(&step.file.path);
-        let written =
-            path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, &step.file.contents));
-        written.map_err(|error| (path, error))?;
-    }
-    Ok(())
+    read_own(root, path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }
 
 fn report(plan: &[Step], as_json: bool, output: &mut Output) {

@@ -74,5 +74,5 @@ pub fn run() -> ExitCode {
         Command::Agents(args) => agents::run(args, environment, &mut output),
         Command::Functions(args) => functions::run(args, environment, &mut output),
     };
-    status.into()
+    output.finish(status).into()
 }

@@ -4,23 +4,31 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
-use crate::config::{Diagnostics, Environment, render, variables};
+use super::ExitStatus;
+use crate::config::{Diagnostics, Environment, render_all, variables};
 
 /// One of the two streams, and whether it may carry colors.
 struct Stream {
     writer: Box<dyn Write + Send>,
     color: bool,
+    failure: Option<io::Error>,
 }
 
 impl Stream {
+    fn new(writer: impl Write + Send + 'static, color: bool) -> Self {
+        Self { writer: Box::new(writer), color, failure: None }
+    }
+
+    /// Writes a line, unless an earlier one could not be written.
     fn line(&mut self, text: &str) {
-        // Nobody is left to tell when the reader of a pipe has gone.
-        let _ = writeln!(self.writer, "{text}");
+        if self.failure.is_none() {
+            self.failure = writeln!(self.writer, "{text}").and_then(|()| self.writer.flush()).err();
+        }
     }
 
     fn findings(&mut self, findings: &Diagnostics) {
-        for finding in findings {
-            self.line(&render(finding, self.color));
+        for text in render_all(findings, self.color) {
+            self.line(&text);
             self.line("");
         }
     }
@@ -40,8 +48,20 @@ impl Output {
             && environment.get(variables::TERM.name) != Some("dumb");
         let (results, messages) = (io::stdout(), io::stderr());
         Self {
-            results: Stream { color: wanted && results.is_terminal(), writer: Box::new(results) },
-            messages: Stream { color: wanted && messages.is_terminal(), writer: Box::new(messages) },
+            results: Stream::new(io::stdout(), wanted && results.is_terminal()),
+            messages: Stream::new(io::stderr(), wanted && messages.is_terminal()),
+        }
+    }
+
+    /// The exit status of a command: a result that could not be written is none. A reader that has gone has read what it
+    /// wanted.
+    pub fn finish(mut self, status: ExitStatus) -> ExitStatus {
+        match self.results.failure.take() {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                self.message(&format!("error: the result cannot be written: {error}"));
+                ExitStatus::Usage
+            }
+            _ => status,
         }
     }
 

@@ -3,6 +3,9 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 
@@ -12,12 +15,15 @@ use crate::agents::load;
 use crate::app::{App, AppParts, StoreChoice};
 use crate::config::{Environment, app_root, variables};
 use crate::edge::{Door, server};
-use crate::functions_app::level_mismatches;
+use crate::functions_app::level_problems;
 use crate::host_traits::HostTraits;
-use crate::telemetry::{self, LogFormat};
+use crate::telemetry::{self, Delivery, LogFormat};
 
 /// Where the embedded store is kept, below the app folder.
 const EMBEDDED_STORE: &str = ".a2a/state.sqlite";
+
+/// How long the end waits for calls that cannot be cancelled, such as one to the embedded store.
+const BLOCKING_WORK: Duration = Duration::from_secs(5);
 
 /// Options of `serve`.
 #[derive(Debug, clap::Args)]
@@ -33,7 +39,9 @@ A2A_FUNCTION_KEYS makes up a key and prints it.
 The host that starts the process is recognised. Under the Azure Functions host the port is that of \
 FUNCTIONS_CUSTOMHANDLER_PORT; on AWS Lambda there is none. Both log JSON.
 
-Exit status: 0 after SIGTERM or Ctrl-C, 1 when the app cannot be served, 2 when the command line, A2A_STORE or A2A_LOG is \
+SIGTERM and Ctrl-C let requests in flight finish, 30 seconds at most; a second one ends the process at once.
+
+Exit status: 0 after SIGTERM or Ctrl-C, 130 or 143 after the second, 1 when the app cannot be served, 2 when the command line, A2A_STORE or A2A_LOG is \
 wrong or the folder cannot be read.")]
 pub(super) struct ServeArgs {
     /// The app folder; the current one when left out.
@@ -97,14 +105,19 @@ fn is_true(environment: &Environment, variable: variables::Variable) -> bool {
 pub(super) fn run(args: &ServeArgs, environment: Environment, output: &mut Output) -> ExitStatus {
     let host = Host::detect(&environment);
     let log_format = if host == Host::Plain { args.log_format } else { LogFormat::Json };
-    if let Err(error) = telemetry::init(log_format, environment.get_filled(variables::LOG.name)) {
-        return fail(output, ExitStatus::Usage, &error.to_string());
-    }
+    let delivery = if host == Host::Lambda { Delivery::Direct } else { Delivery::Background };
+    // Held to the end: the last lines are written when it is dropped.
+    let _log = match telemetry::init(log_format, environment.get_filled(variables::LOG.name), delivery) {
+        Ok(flush) => flush,
+        Err(error) => return fail(output, ExitStatus::Usage, &error.to_string()),
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(output, ExitStatus::Problems, &format!("the process cannot start threads: {error}")),
     };
-    runtime.block_on(start(host, args, environment, output))
+    let status = runtime.block_on(start(host, args, environment, output));
+    runtime.shutdown_timeout(BLOCKING_WORK);
+    status
 }
 
 fn fail(output: &mut Output, status: ExitStatus, problem: &str) -> ExitStatus {
@@ -125,9 +138,10 @@ async fn start(host: Host, args: &ServeArgs, environment: Environment, output: &
     let loaded = load(&root, environment);
     output.message_findings(&loaded.diagnostics);
     let Some(catalog) = &loaded.catalog else { return status(&loaded.diagnostics) };
-    let mismatches = if host == Host::Functions { level_mismatches(&root, catalog) } else { Vec::new() };
-    if !mismatches.is_empty() {
-        let problems: Vec<_> = mismatches.iter().map(ToString::to_string).collect();
+    let problems =
+        if host == Host::Functions { level_problems(&root, catalog, &loaded.environment) } else { Vec::new() };
+    if !problems.is_empty() {
+        let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
         return fail(output, ExitStatus::Problems, &problems.join("\nerror: "));
     }
     let store = match store_choice(host, args, &loaded.environment, &root) {
@@ -203,14 +217,22 @@ fn store_choice(host: Host, args: &ServeArgs, environment: &Environment, root: &
     }
 }
 
-/// Completes when the process is asked to stop: SIGTERM, or Ctrl-C.
+/// Completes when the process is asked to stop: SIGTERM, or Ctrl-C. Asked twice, it ends at once, whatever it is busy with.
 async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
+    let kinds = [SignalKind::terminate(), SignalKind::interrupt()];
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(kinds[0]), signal(kinds[1])) else {
         // Without handlers the signals end the process at once, which is safe too.
         return std::future::pending().await;
     };
+    let asked = Arc::new(AtomicBool::new(false));
+    for kind in kinds.map(|kind| kind.as_raw_value()) {
+        // In this order, the signal that sets the flag is not the one that finds it set.
+        let twice = signal_hook::flag::register_conditional_shutdown(kind, 128 + kind, Arc::clone(&asked));
+        if let Err(error) = twice.and_then(|_| signal_hook::flag::register(kind, Arc::clone(&asked))) {
+            tracing::warn!(%error, "a second signal will not end the process at once");
+        }
+    }
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}

@@ -75,6 +75,7 @@ codes! {
     VariableIgnored = "A2F0602", "A variable of the environment has a value that is ignored.";
     SettingsEncrypted = "A2F0603", "`local.settings.json` is encrypted, so its values are not read.";
     SettingIgnored = "A2F0604", "A value of `local.settings.json` is not a plain value, and is ignored.";
+    TextTooLarge = "A2F0605", "A text, or the settings of a file, are too large once variables are replaced.";
 
     OwnField = "A2F0701", "A field exists only in this program: the folder no longer loads in the Python runtime.";
 }

@@ -216,6 +216,10 @@ pub(crate) fn key(field: &'static str) -> &'static str {
 
 /// The known word that the author most likely meant.
 fn suggestion<'w>(found: &str, known: &[&'w str]) -> Option<&'w str> {
+    // Whatever was meant, it was no word of this length; and measuring long ones takes time and memory.
+    if found.len() > 64 {
+        return None;
+    }
     let simple = |word: &str| word.to_ascii_lowercase().replace('-', "_");
     let found = simple(found.trim());
     let scored = known.iter().map(|word| (strsim::damerau_levenshtein(&found, &simple(word)), *word));

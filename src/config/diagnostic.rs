@@ -1,5 +1,6 @@
 //! One finding about an app folder: where, what was found, and what to do about it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Code, Position, Source, Span};
@@ -107,38 +108,57 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
+/// How many findings about one file are kept; more are counted only.
+const MAX_KEPT: usize = 1000;
+
 /// Findings in the order in which they were made.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Diagnostics(Vec<Diagnostic>);
+pub struct Diagnostics {
+    kept: Vec<Diagnostic>,
+    summary: Summary,
+    /// How many were made about each file.
+    by_file: BTreeMap<Option<String>, usize>,
+}
 
 impl Diagnostics {
-    /// Adds one.
+    /// Adds one. Of a file with very many, the later ones are counted only.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        self.0.push(diagnostic);
+        *match diagnostic.severity {
+            Severity::Error => &mut self.summary.errors,
+            Severity::Skip => &mut self.summary.skipped,
+            Severity::Warning => &mut self.summary.warnings,
+            Severity::Note => &mut self.summary.notes,
+        } += 1;
+        let made = self.by_file.entry(diagnostic.file.clone()).or_default();
+        *made += 1;
+        if *made <= MAX_KEPT {
+            self.kept.push(diagnostic);
+        }
     }
 
-    /// All of them.
+    /// Those that are kept.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
-        self.0.iter()
+        self.kept.iter()
     }
 
     /// Whether the app must not start.
     pub fn stop_the_app(&self) -> bool {
-        self.summary().errors > 0
+        self.summary.errors > 0
     }
 
-    /// How many there are of each severity.
+    /// How many there are of each severity, those that are not kept included.
     pub fn summary(&self) -> Summary {
-        let mut summary = Summary::default();
-        for diagnostic in &self.0 {
-            *match diagnostic.severity {
-                Severity::Error => &mut summary.errors,
-                Severity::Skip => &mut summary.skipped,
-                Severity::Warning => &mut summary.warnings,
-                Severity::Note => &mut summary.notes,
-            } += 1;
-        }
-        summary
+        self.summary
+    }
+
+    /// How many are counted only.
+    pub fn omitted(&self) -> usize {
+        self.by_file.values().map(|made| made.saturating_sub(MAX_KEPT)).sum()
+    }
+
+    /// How many were made about a file.
+    pub(super) fn made_about(&self, file: Option<&str>) -> usize {
+        self.by_file.get(&file.map(ToOwned::to_owned)).copied().unwrap_or_default()
     }
 }
 

@@ -30,6 +30,15 @@ impl Environment {
         self.get(name).map(str::trim).filter(|value| !value.is_empty())
     }
 
+    /// The app settings that outrank `host.json`, as .NET reads them: the path of each in lower case with `:` between its
+    /// steps, and its value. Two names that differ in letter case only give the same path.
+    pub fn host_settings(&self) -> impl Iterator<Item = (String, &str)> {
+        self.variables.iter().filter_map(|(name, value)| {
+            let path = name.to_ascii_lowercase().replace("__", ":");
+            Some((path.strip_prefix("azurefunctionsjobhost:")?.to_owned(), value.as_str()))
+        })
+    }
+
     /// Sets a variable unless it is set.
     #[must_use]
     pub fn or(mut self, name: &str, value: &str) -> Self {
@@ -91,6 +100,17 @@ mod tests {
         for (name, expected) in cases {
             assert_eq!(environment.get(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn app_settings_of_the_host_are_known_in_any_letter_case() {
+        let environment = Environment::from([
+            ("AzureFunctionsJobHost__Extensions__http__routePrefix", "a"),
+            ("AZUREFUNCTIONSJOBHOST:Version", "b"),
+            ("AzureFunctionsJobHostX__y", "c"),
+        ]);
+        let settings: Vec<_> = environment.host_settings().collect();
+        assert_eq!(settings, [("version".to_owned(), "b"), ("extensions:http:routeprefix".to_owned(), "a")]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Code, Diagnostic, Environment, Severity, Source, Span, parse_json, variables};
+use super::{Code, Diagnostic, Environment, Node, Severity, Source, Span, parse_json, variables};
 
 const FILE: &str = "host.json";
 const FIELD: &str = "extensions.http.routePrefix";
@@ -14,7 +14,8 @@ const HOST_DEFAULT: &str = "api";
 /// # Errors
 /// A finding that stops the app: the file is unreadable, or the prefix cannot be part of a path.
 pub fn route_prefix(root: &Path, environment: &Environment) -> Result<String, Box<Diagnostic>> {
-    if let Some(prefix) = environment.get(variables::ROUTE_PREFIX.name) {
+    let mut set = environment.host_settings();
+    if let Some((_, prefix)) = set.find(|(path, _)| path == "extensions:http:routeprefix") {
         return checked(prefix).map_err(|fault| Box::new(fault.finding().field(variables::ROUTE_PREFIX.name)));
     }
     let Some(source) = Source::read(root, FILE, Severity::Error)? else {
@@ -23,7 +24,10 @@ pub fn route_prefix(root: &Path, environment: &Environment) -> Result<String, Bo
     let host = parse_json(&source, Severity::Error)?;
     let http = host.get_any_case("extensions").and_then(|extensions| extensions.get_any_case("http"));
     let Some(node) = http.and_then(|http| http.get_any_case("routePrefix")) else {
-        return Ok(HOST_DEFAULT.to_owned());
+        let profile = host.get_any_case("configurationProfile").and_then(Node::as_str).unwrap_or_default().trim();
+        let has_profile = !profile.is_empty() && !profile.eq_ignore_ascii_case("default");
+        // Every profile of the host takes the prefix away.
+        return Ok(if has_profile { String::new() } else { HOST_DEFAULT.to_owned() });
     };
     let at = |fault: Diagnostic, span: &Span| Box::new(fault.at(&source, span).field(FIELD));
     match node.as_str() {
@@ -95,6 +99,8 @@ mod tests {
             (r#"{"Extensions": {"HTTP": {"ROUTEPREFIX": "x"}}}"#.to_owned(), Ok("x")),
             (r#"{"version": "2.0"}"#.to_owned(), Ok("api")),
             (String::new(), Ok("api")),
+            (r#"{"configurationProfile": "mcp-custom-handler"}"#.to_owned(), Ok("")),
+            (r#"{"ConfigurationProfile": "Default"}"#.to_owned(), Ok("api")),
             (with("null"), Err(Code::WrongType)),
             (with(r#""a b""#), Err(Code::RoutePrefix)),
             (with(r#""{x}""#), Err(Code::RoutePrefix)),
@@ -111,6 +117,8 @@ mod tests {
     #[test]
     fn an_app_setting_outranks_the_file() {
         let environment = Environment::from([(variables::ROUTE_PREFIX.name, "set")]);
+        assert_eq!(prefix("{}", &environment).as_deref(), Ok("set"));
+        let environment = Environment::from([("AZUREFUNCTIONSJOBHOST__Extensions__HTTP__RoutePrefix", "set")]);
         assert_eq!(prefix("{}", &environment).as_deref(), Ok("set"));
     }
 

@@ -1,6 +1,6 @@
 //! A text file held for reading: bounded, UTF-8, with one kind of line end, and able to name lines and columns.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
@@ -32,6 +32,8 @@ pub struct Source {
     pub file: String,
     /// The text.
     pub text: String,
+    /// Where each line begins, so that a place is found without counting.
+    line_starts: Vec<usize>,
 }
 
 impl Source {
@@ -39,7 +41,8 @@ impl Source {
     pub fn new(file: impl Into<String>, text: &str) -> Arc<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let text = if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() };
-        Arc::new(Self { file: file.into(), text })
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Arc::new(Self { file: file.into(), text, line_starts })
     }
 
     /// Reads `root/file`; `Ok(None)` when there is no such file.
@@ -50,9 +53,9 @@ impl Source {
         let unreadable = |message: String, help: &str| {
             Box::new(Diagnostic::new(severity, Code::FileUnreadable, message).in_file(file).help(help))
         };
-        let bytes = match read_bounded(&root.join(file)) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        let bytes = match read_regular(&root.join(file)) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
             Err(error) => {
                 return Err(unreadable(
                     format!("cannot read this file: {error}"),
@@ -75,9 +78,21 @@ impl Source {
 
     /// The line and column of a byte offset; an offset past the end is the end.
     pub fn position(&self, offset: usize) -> Position {
-        let before = self.text.get(..offset).unwrap_or(&self.text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Position { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+        let offset = if self.text.is_char_boundary(offset) { offset } else { self.text.len() };
+        let (line, start) = self.line_of(offset);
+        Position { line, column: self.text[start..offset].chars().count() + 1 }
+    }
+
+    /// The line of a span that lies in one line: its number, where it begins, and its text.
+    pub(super) fn line(&self, span: &Span) -> (usize, usize, &str) {
+        let (line, start) = self.line_of(span.start);
+        let end = self.line_starts.get(line).map_or(self.text.len(), |next| next - 1);
+        (line, start, self.text.get(start..end).unwrap_or_default())
+    }
+
+    fn line_of(&self, offset: usize) -> (usize, usize) {
+        let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
+        (line, self.line_starts.get(line - 1).copied().unwrap_or_default())
     }
 
     /// The text of a span as it may be shown in a message: one line, no control characters, at most 60 characters.
@@ -93,10 +108,29 @@ impl Source {
     }
 }
 
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+/// The first bytes of a regular file, one more than [`MAX_FILE_BYTES`] at most; `None` when nothing has the name.
+///
+/// # Errors
+/// What has the name is no regular file (a pipe would be waited for without end), is a link that leads nowhere, or cannot
+/// be read.
+pub fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match fs::symlink_metadata(path) {
+                Ok(_) => Err(io::Error::new(io::ErrorKind::NotFound, "it is a link that leads nowhere")),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            };
+        }
+        Err(error) => return Err(error),
+    };
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]
@@ -140,6 +174,22 @@ mod tests {
         for name in ["large", "binary"] {
             let problem = read(name).unwrap_err();
             assert_eq!((problem.severity, problem.code), (Severity::Skip, Code::FileUnreadable));
+        }
+    }
+
+    #[test]
+    fn only_regular_files_are_read_and_a_link_that_leads_nowhere_is_no_missing_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "a").unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("nothing"), at("dangling")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        assert!(Source::read(folder.path(), "link", Severity::Skip).unwrap().is_some());
+        for name in ["folder", "dangling", "pipe"] {
+            let problem = Source::read(folder.path(), name, Severity::Skip).unwrap_err();
+            assert_eq!(problem.code, Code::FileUnreadable, "{name}");
         }
     }
 }

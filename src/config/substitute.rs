@@ -8,6 +8,22 @@ use std::ops::Range;
 
 use super::{Node, Span, Value};
 
+/// How large the texts of a file may be once variables are replaced, in bytes: a short file may name a long value often.
+const MAX_SUBSTITUTED: usize = 1024 * 1024;
+
+/// A text is too large once its variables are replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLarge;
+
+/// The text that is too large, by its field and place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLargeAt {
+    /// The field, as a dotted path.
+    pub field: String,
+    /// Where its value was written.
+    pub span: Span,
+}
+
 /// A text after substitution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Substituted {
@@ -35,64 +51,91 @@ enum Piece<'t> {
 }
 
 /// Substitutes in one text. `lookup` gives the value of a variable that is set.
-pub fn substitute<'v>(text: &str, lookup: &dyn Fn(&str) -> Option<&'v str>) -> Substituted {
+pub fn substitute<'v>(text: &str, lookup: &dyn Fn(&str) -> Option<&'v str>) -> Result<Substituted, TooLarge> {
     let mut result = Substituted { text: String::with_capacity(text.len()), unset: Vec::new() };
     for piece in pieces(text) {
         match piece {
             Piece::Final(literal) => result.text.push_str(literal),
             Piece::Open(open) => {
-                let dollars = replace(open, &dollar, lookup, &mut result.unset);
-                let percents = replace(&dollars, &percent, lookup, &mut result.unset);
+                let dollars = replace(open, &dollar, lookup, &mut result.unset)?;
+                let percents = replace(&dollars, &percent, lookup, &mut result.unset)?;
                 result.text.push_str(&percents);
             }
         }
+        if result.text.len() > MAX_SUBSTITUTED {
+            return Err(TooLarge);
+        }
     }
-    result
+    Ok(result)
 }
 
 /// Substitutes in a Markdown text, outside of fenced code blocks. A fence that is never closed protects the rest.
-pub fn substitute_body<'v>(body: &str, lookup: &dyn Fn(&str) -> Option<&'v str>) -> String {
+pub fn substitute_body<'v>(body: &str, lookup: &dyn Fn(&str) -> Option<&'v str>) -> Result<String, TooLarge> {
     const FENCE: &str = "```";
-    let parts: Vec<_> = body
-        .split(FENCE)
-        .enumerate()
-        .map(|(index, part)| if index % 2 == 0 { substitute(part, lookup).text } else { part.to_owned() })
-        .collect();
-    parts.join(FENCE)
+    let mut result = String::with_capacity(body.len());
+    for (index, part) in body.split(FENCE).enumerate() {
+        if index > 0 {
+            result.push_str(FENCE);
+        }
+        if index % 2 == 0 {
+            result.push_str(&substitute(part, lookup)?.text);
+        } else {
+            result.push_str(part);
+        }
+        if result.len() > MAX_SUBSTITUTED {
+            return Err(TooLarge);
+        }
+    }
+    Ok(result)
 }
 
 /// Substitutes in every string of a tree, keys aside, and lists the placeholders that were left.
-pub fn substitute_node<'v>(node: &mut Node, lookup: &dyn Fn(&str) -> Option<&'v str>) -> Vec<Unresolved> {
-    let mut unresolved = Vec::new();
-    walk(node, "", lookup, &mut unresolved);
-    unresolved
+pub fn substitute_node<'v>(
+    node: &mut Node,
+    lookup: &dyn Fn(&str) -> Option<&'v str>,
+) -> Result<Vec<Unresolved>, TooLargeAt> {
+    let mut walk = Walk { lookup, left: MAX_SUBSTITUTED, unresolved: Vec::new() };
+    walk.node(node, "")?;
+    Ok(walk.unresolved)
 }
 
-fn walk<'v>(node: &mut Node, path: &str, lookup: &dyn Fn(&str) -> Option<&'v str>, left: &mut Vec<Unresolved>) {
-    let step = |name: &str| {
-        if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
-    };
-    match &mut node.value {
-        Value::String(text) => {
-            let substituted = substitute(text, lookup);
-            *text = substituted.text;
-            left.extend(substituted.unset.into_iter().map(|name| Unresolved {
-                field: path.to_owned(),
-                span: node.span.clone(),
-                name,
-            }));
-        }
-        Value::List(items) => {
-            for (index, item) in items.iter_mut().enumerate() {
-                walk(item, &step(&index.to_string()), lookup, left);
+struct Walk<'l, 'v> {
+    lookup: &'l dyn Fn(&str) -> Option<&'v str>,
+    /// Bytes that the texts to come may have.
+    left: usize,
+    unresolved: Vec<Unresolved>,
+}
+
+impl Walk<'_, '_> {
+    fn node(&mut self, node: &mut Node, path: &str) -> Result<(), TooLargeAt> {
+        let step = |name: &str| {
+            if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+        };
+        match &mut node.value {
+            Value::String(text) => {
+                let too_large = || TooLargeAt { field: path.to_owned(), span: node.span.clone() };
+                let substituted = substitute(text, self.lookup).map_err(|TooLarge| too_large())?;
+                self.left = self.left.checked_sub(substituted.text.len()).ok_or_else(too_large)?;
+                *text = substituted.text;
+                self.unresolved.extend(substituted.unset.into_iter().map(|name| Unresolved {
+                    field: path.to_owned(),
+                    span: node.span.clone(),
+                    name,
+                }));
             }
-        }
-        Value::Map(entries) => {
-            for entry in entries {
-                walk(&mut entry.node, &step(&entry.key), lookup, left);
+            Value::List(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.node(item, &step(&index.to_string()))?;
+                }
             }
+            Value::Map(entries) => {
+                for entry in entries {
+                    self.node(&mut entry.node, &step(&entry.key))?;
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {}
         }
-        Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {}
+        Ok(())
     }
 }
 
@@ -164,7 +207,12 @@ fn split<'t>(text: &'t str, escape: &Escape) -> Vec<Piece<'t>> {
     result
 }
 
-fn replace<'v>(text: &str, form: &Form, lookup: &dyn Fn(&str) -> Option<&'v str>, unset: &mut Vec<String>) -> String {
+fn replace<'v>(
+    text: &str,
+    form: &Form,
+    lookup: &dyn Fn(&str) -> Option<&'v str>,
+    unset: &mut Vec<String>,
+) -> Result<String, TooLarge> {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -175,9 +223,12 @@ fn replace<'v>(text: &str, form: &Form, lookup: &dyn Fn(&str) -> Option<&'v str>
             result.push_str(&rest[..length]);
             unset.extend(name.map(ToOwned::to_owned));
         }
+        if result.len() > MAX_SUBSTITUTED {
+            return Err(TooLarge);
+        }
         rest = &rest[length..];
     }
-    result
+    Ok(result)
 }
 
 #[cfg(test)]
@@ -225,7 +276,7 @@ mod tests {
             ("$AB", "$AB"),
         ];
         for (text, expected) in cases {
-            assert_eq!(substitute(text, &lookup).text, expected, "{text:?}");
+            assert_eq!(substitute(text, &lookup).unwrap().text, expected, "{text:?}");
         }
     }
 
@@ -244,7 +295,7 @@ mod tests {
             ("$A$$A", "alpha$A"),
         ];
         for (text, expected) in cases {
-            assert_eq!(substitute(text, &lookup).text, expected, "{text:?}");
+            assert_eq!(substitute(text, &lookup).unwrap().text, expected, "{text:?}");
         }
     }
 
@@ -259,13 +310,13 @@ mod tests {
             ("$ESCAPED", "$$A"),
         ];
         for (text, expected) in cases {
-            assert_eq!(substitute(text, &lookup).text, expected, "{text:?}");
+            assert_eq!(substitute(text, &lookup).unwrap().text, expected, "{text:?}");
         }
     }
 
     #[test]
     fn names_that_are_not_set_are_listed_and_escapes_are_not() {
-        let unset = |text| substitute(text, &lookup).unset;
+        let unset = |text| substitute(text, &lookup).unwrap().unset;
         assert_eq!(unset("$X %Y% $A $$Z %%W%%"), ["X", "Y"]);
         assert!(unset("$EMPTY").is_empty());
     }
@@ -278,7 +329,7 @@ mod tests {
             ("$A\n```\n$A", "alpha\n```\n$A"),
         ];
         for (body, expected) in cases {
-            assert_eq!(substitute_body(body, &lookup), expected, "{body:?}");
+            assert_eq!(substitute_body(body, &lookup).unwrap(), expected, "{body:?}");
         }
     }
 
@@ -286,11 +337,29 @@ mod tests {
     fn trees_are_substituted_in_values_only_and_name_the_field_that_was_left() {
         let source = Source::new("f", "$A: [$A, {b: $UNSET}]\nn: 1");
         let mut node = parse_yaml(&source, &(0..source.text.len()), Severity::Error).unwrap();
-        let left = substitute_node(&mut node, &lookup);
+        let left = substitute_node(&mut node, &lookup).unwrap();
         let Value::List(items) = &node.get("$A").unwrap().value else { panic!("not a list") };
         assert_eq!(items[0].as_str(), Some("alpha"));
         assert_eq!(left.len(), 1);
         assert_eq!((left[0].field.as_str(), left[0].name.as_str()), ("$A.1.b", "UNSET"));
         assert_eq!(&source.text[left[0].span.clone()], "$UNSET");
+    }
+
+    #[test]
+    fn what_variables_make_of_a_text_is_bounded() {
+        let value = "v".repeat(1024);
+        let lookup = |name: &str| (name == "A").then_some(value.as_str());
+        for placeholder in ["$A ", "%A% "] {
+            let (fits, large) = (placeholder.repeat(1000), placeholder.repeat(300_000));
+            assert!(substitute(&fits, &lookup).is_ok() && substitute_body(&fits, &lookup).is_ok());
+            assert_eq!(substitute(&large, &lookup), Err(TooLarge));
+            assert_eq!(substitute_body(&large, &lookup), Err(TooLarge));
+            // The pieces of a text count together, and so do the texts of a file.
+            assert_eq!(substitute(&format!("{fits}$$X{fits}"), &lookup), Err(TooLarge));
+            assert_eq!(substitute_body(&format!("{fits}```x```{fits}"), &lookup), Err(TooLarge));
+            let source = Source::new("f", &format!("a: '{fits}'\nb: '{fits}'"));
+            let mut node = parse_yaml(&source, &(0..source.text.len()), Severity::Error).unwrap();
+            assert_eq!(substitute_node(&mut node, &lookup).unwrap_err().field, "b");
+        }
     }
 }

@@ -105,6 +105,8 @@ variables! {
         "`true` lets agents with `http_auth: entra` believe its principals; without it, tokens alone count.";
     CUSTOM_HANDLER_PORT = "FUNCTIONS_CUSTOMHANDLER_PORT",
         "The port on which the Functions host expects this process; set by the host.";
+    HANDLER_ROOT = "FUNCTIONS_APP_ROOT_PATH",
+        "The folder of the host's functions; set by the host.";
     WEBSITE_HOSTNAME = "WEBSITE_HOSTNAME",
         "The app's public host name; set by the Functions host.";
     FUNCTIONS_ENVIRONMENT = "AZURE_FUNCTIONS_ENVIRONMENT",

@@ -14,16 +14,25 @@ const MAX_DEPTH: usize = 32;
 /// How many values a file may hold, each use of an alias counted as what it stands for.
 const MAX_NODES: usize = 20_000;
 
+/// How many bytes of text aliases may repeat.
+const MAX_REPEATED: usize = 1024 * 1024;
+
 /// Parses the part `span` of a source; an empty part is [`Value::Null`].
 ///
 /// # Errors
 /// A diagnostic of the given severity for text that is not YAML, for a repeated key, for more than one document, for a
-/// value nested deeper than 32 levels and for more than 20,000 values, those that aliases repeat included.
+/// value nested deeper than 32 levels, for more than 20,000 values, those that aliases repeat included, and for more than
+/// 1 MiB of text that aliases repeat.
 pub fn parse_yaml(source: &Arc<Source>, span: &Span, severity: Severity) -> Result<Node, Box<Diagnostic>> {
     let text = &source.text[span.clone()];
     let offsets = Offsets::new(text, span.start);
-    let mut builder =
-        Builder { parser: Parser::new_from_str(text), offsets: &offsets, anchors: HashMap::new(), left: MAX_NODES };
+    let mut builder = Builder {
+        parser: Parser::new_from_str(text),
+        offsets: &offsets,
+        anchors: HashMap::new(),
+        left: MAX_NODES,
+        left_to_repeat: MAX_REPEATED,
+    };
     builder.document().map_err(|fault| {
         Box::new(Diagnostic::new(severity, Code::SyntaxInvalid, fault.message).at(source, &fault.span).help(fault.help))
     })
@@ -68,6 +77,7 @@ struct Builder<'a> {
     offsets: &'a Offsets,
     anchors: HashMap<usize, Node>,
     left: usize,
+    left_to_repeat: usize,
 }
 
 impl<'a> Builder<'a> {
@@ -172,15 +182,21 @@ impl<'a> Builder<'a> {
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<Node, Fault> {
-        let Some(mut node) = self.anchors.get(&anchor).cloned() else {
+        let Some(anchored) = self.anchors.get(&anchor) else {
             return Err(Fault {
                 span,
                 message: "an alias refers to a value that contains it".to_owned(),
                 help: "write the value out",
             });
         };
-        self.spend(size_of_tree(&node), &span)?;
-        node.span = span;
+        let (nodes, bytes) = size_of_tree(anchored);
+        self.left_to_repeat = self.left_to_repeat.checked_sub(bytes).ok_or_else(|| Fault {
+            span: span.clone(),
+            message: format!("aliases repeat more than {} KiB of text", MAX_REPEATED / 1024),
+            help: "use fewer aliases, or shorten what they stand for",
+        })?;
+        let node = Node { value: anchored.value.clone(), span: span.clone() };
+        self.spend(nodes, &span)?;
         Ok(node)
     }
 
@@ -218,11 +234,20 @@ fn end_of(value: &Value) -> Option<usize> {
     }
 }
 
-fn size_of_tree(node: &Node) -> usize {
-    1 + match &node.value {
-        Value::List(items) => items.iter().map(size_of_tree).sum(),
-        Value::Map(entries) => entries.iter().map(|entry| size_of_tree(&entry.node)).sum(),
-        _ => 0,
+/// How many values a tree has, and how many bytes of text.
+fn size_of_tree(node: &Node) -> (usize, usize) {
+    let sum = |(nodes, bytes): (usize, usize), (more_nodes, more_bytes)| (nodes + more_nodes, bytes + more_bytes);
+    match &node.value {
+        Value::List(items) => items.iter().map(size_of_tree).fold((1, 0), sum),
+        Value::Map(entries) => entries
+            .iter()
+            .map(|entry| {
+                let (nodes, bytes) = size_of_tree(&entry.node);
+                (nodes, bytes + entry.key.len())
+            })
+            .fold((1, 0), sum),
+        Value::String(text) => (1, text.len()),
+        Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) => (1, 0),
     }
 }
 
@@ -279,6 +304,9 @@ mod tests {
         let bomb = items.enumerate().map(level).collect::<Vec<_>>().join("\n");
         let problem = parse(&bomb).unwrap_err();
         assert!(problem.message.contains("20000 values"), "{}", problem.message);
+        let long = format!("a: &x {}\nb: [{}]", "y".repeat(100_000), vec!["*x"; 100].join(","));
+        let problem = parse(&long).unwrap_err();
+        assert!(problem.message.contains("1024 KiB"), "{}", problem.message);
     }
 
     #[test]

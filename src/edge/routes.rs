@@ -15,6 +15,7 @@ use super::authority::Authorities;
 use super::log::RequestLog;
 use crate::agents::card::ServedCard;
 use crate::auth::Authenticator;
+use crate::binding::body::BodyRoom;
 use crate::binding::{card, jsonrpc};
 use crate::host_traits::HostTraits;
 use crate::service::{ServedAgent, Service};
@@ -42,6 +43,7 @@ struct Inner {
     authenticator: Authenticator,
     sites: Vec<Site>,
     service: Arc<Service>,
+    room: BodyRoom,
 }
 
 /// What a path leads to.
@@ -65,7 +67,7 @@ impl Door {
         service: Arc<Service>,
     ) -> Self {
         let prefix = prefix.to_owned();
-        Self(Arc::new(Inner { host, prefix, authorities, authenticator, sites, service }))
+        Self(Arc::new(Inner { host, prefix, authorities, authenticator, sites, service, room: BodyRoom::default() }))
     }
 
     /// Whether an address leads anywhere.
@@ -108,21 +110,22 @@ impl Door {
 }
 
 impl Inner {
+    /// Letter case does not count: the Functions host matches routes like that and hands paths on as they came.
     fn target(&self, path: &str) -> Target<'_> {
         let path = path.strip_prefix('/').unwrap_or(path);
         if path.is_empty() {
             return Target::Probe;
         }
         // The domain's own card stands outside the prefix on hosts that can serve it there.
-        if path == WELL_KNOWN_CARD {
+        if path.eq_ignore_ascii_case(WELL_KNOWN_CARD) {
             return self.only_card();
         }
         let below = match self.prefix.as_str() {
             "" => Some(path),
-            prefix => path.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('/')),
+            prefix => after(path, prefix).and_then(|rest| rest.strip_prefix('/')),
         };
         match below {
-            Some(WELL_KNOWN_CARD) => self.only_card(),
+            Some(below) if below.eq_ignore_ascii_case(WELL_KNOWN_CARD) => self.only_card(),
             Some(below) => self.agent_target(below),
             None => Target::Nothing,
         }
@@ -136,18 +139,21 @@ impl Inner {
     }
 
     fn agent_target(&self, path: &str) -> Target<'_> {
-        let Some((slug, rest)) = path.strip_prefix("agents/").and_then(|path| path.split_once('/')) else {
+        let Some((slug, rest)) = after(path, "agents/").and_then(|path| path.split_once('/')) else {
             return Target::Nothing;
         };
-        let Some(site) = self.sites.iter().find(|site| site.agent.agent().slug == slug) else {
+        // Slugs that differ in case alone stop the app.
+        let Some(site) = self.sites.iter().find(|site| site.agent.agent().slug.eq_ignore_ascii_case(slug)) else {
             return Target::Nothing;
         };
-        match rest {
-            "a2a" | "a2a/" => Target::Endpoint(site),
-            WELL_KNOWN_CARD => Target::Card(site),
-            // Gateways look for the card below the address that they were given.
-            _ if rest.strip_prefix("a2a/") == Some(WELL_KNOWN_CARD) => Target::Card(site),
-            _ => Target::Nothing,
+        // Gateways look for the card below the address that they were given.
+        let card = after(rest, "a2a/").unwrap_or(rest);
+        if rest.eq_ignore_ascii_case("a2a") || rest.eq_ignore_ascii_case("a2a/") {
+            Target::Endpoint(site)
+        } else if card.eq_ignore_ascii_case(WELL_KNOWN_CARD) {
+            Target::Card(site)
+        } else {
+            Target::Nothing
         }
     }
 
@@ -157,7 +163,8 @@ impl Inner {
                 let auth = &site.agent.agent().http_auth;
                 let caller = self.authenticator.authenticate(auth, &parts.headers, &parts.uri).await;
                 let trusts_invocation_id = self.host.sets_invocation_id;
-                jsonrpc::answer(&self.service, &site.agent, caller, (parts, body), trusts_invocation_id).await
+                let request = (parts, body);
+                jsonrpc::answer(&self.service, &site.agent, caller, request, &self.room, trusts_invocation_id).await
             }
             Target::Endpoint(_) => not_allowed("POST"),
             Target::Card(site) if parts.method == Method::GET || parts.method == Method::HEAD => {
@@ -191,6 +198,12 @@ impl Target<'_> {
             Self::Probe | Self::Nothing => None,
         }
     }
+}
+
+/// What follows `prefix` in a path, in any letter case.
+fn after<'a>(path: &'a str, prefix: &str) -> Option<&'a str> {
+    let (start, rest) = path.split_at_checked(prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
 fn not_allowed(allowed: &'static str) -> Response<Body> {

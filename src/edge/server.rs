@@ -1,6 +1,7 @@
 //! The listener of a plain process and of a Functions custom handler: HTTP/1.1, bounded, stopped without losing requests.
 
 mod linger;
+mod write_deadline;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -8,19 +9,25 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{Request, Response};
+use hyper::server::conn::http1::{self, Connection};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::Service;
+use tower::util::MapRequest;
 
 use self::linger::LingeringBody;
+use self::write_deadline::WriteDeadline;
 
 /// Connections that are served at a time; more wait in the listener's queue.
 const MAX_CONNECTIONS: usize = 1024;
 /// A connection must deliver a request's headers within this time, or it is closed.
 const HEADER_DEADLINE: Duration = Duration::from_secs(15);
+/// A client must take an answer that is ready within this time, or its connection is closed.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 /// Bytes of a connection's read buffer, and so of a request's headers.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
 /// Most headers of a request.
@@ -49,8 +56,7 @@ where
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let connection = http1().serve_connection(TokioIo::new(stream), hyper_service(service.clone()));
-        let connection = graceful.watch(connection);
+        let connection = graceful.watch(connection(stream, service.clone()));
         tokio::spawn(async move {
             // A broken connection is the peer's affair; the request log has what was answered.
             if let Err(error) = connection.await {
@@ -80,8 +86,20 @@ async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(TcpS
     }
 }
 
-fn http1() -> hyper::server::conn::http1::Builder {
-    let mut builder = hyper::server::conn::http1::Builder::new();
+/// Serves one client until it leaves or breaks a bound.
+fn connection<I, S>(stream: I, service: S) -> Connection<TokioIo<WriteDeadline<I>>, HyperService<S>>
+where
+    I: AsyncRead + AsyncWrite + Unpin,
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    let stream = TokioIo::new(WriteDeadline::new(stream, ANSWER_DEADLINE));
+    let service = TowerToHyperService::new(MapRequest::new(service, into_axum as IntoAxum));
+    http1().serve_connection(stream, service)
+}
+
+fn http1() -> http1::Builder {
+    let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_DEADLINE)
@@ -91,15 +109,12 @@ fn http1() -> hyper::server::conn::http1::Builder {
     builder
 }
 
-fn hyper_service<S>(service: S) -> TowerToHyperService<tower::util::MapRequest<S, IntoAxum>>
-where
-    S: Service<Request<Body>>,
-{
-    TowerToHyperService::new(tower::util::MapRequest::new(service, into_axum as IntoAxum))
-}
-
+type HyperService<S> = TowerToHyperService<MapRequest<S, IntoAxum>>;
 type IntoAxum = fn(Request<hyper::body::Incoming>) -> Request<Body>;
 
 fn into_axum(request: Request<hyper::body::Incoming>) -> Request<Body> {
     LingeringBody::of(request)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,20 @@
 //!
 //! The templates are the files under `function-templates/`; a test holds them against the routes that are served.
 
+mod host_json;
+mod host_routes;
+mod http_functions;
 mod levels;
+mod write;
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-pub use levels::{LevelMismatch, level_mismatches};
+pub use host_json::{CompletedHostJson, HostJsonFault, completed_host_json};
+pub use http_functions::Obscure;
+pub use levels::{LevelProblem, level_problems};
+pub use write::{WriteError, read_own, write_all};
 
 use crate::agents::{Agent, AuthMode, Catalog};
 
@@ -34,12 +41,18 @@ pub struct AppFile {
 }
 
 /// An agent that the Functions host cannot serve.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the function name {0:?} has more than {MAX_NAME} characters; shorten the agent's file name")]
-pub struct NameTooLong(String);
+#[derive(Debug, thiserror::Error)]
+pub enum FunctionFileError {
+    /// The host refuses the name.
+    #[error("the function name {0:?} has more than {MAX_NAME} characters; shorten the agent's file name")]
+    NameTooLong(String),
+    /// A template of this program is broken.
+    #[error("a function.json cannot be made: {0}")]
+    Template(#[from] serde_json::Error),
+}
 
 /// The function folders of all agents with an A2A endpoint, in the order of the catalogue.
-pub fn function_files(catalog: &Catalog) -> Result<Vec<AppFile>, NameTooLong> {
+pub fn function_files(catalog: &Catalog) -> Result<Vec<AppFile>, FunctionFileError> {
     let served: Vec<&Agent> = catalog.agents.iter().map(AsRef::as_ref).filter(|agent| agent.a2a.is_some()).collect();
     let mut files = Vec::with_capacity(served.len() * AGENT_FUNCTIONS.len() + 1);
     for agent in &served {
@@ -53,13 +66,25 @@ pub fn function_files(catalog: &Catalog) -> Result<Vec<AppFile>, NameTooLong> {
     Ok(files)
 }
 
-fn function_file(name: &str, template: &str, agent: &Agent) -> Result<AppFile, NameTooLong> {
+fn function_file(name: &str, template: &str, agent: &Agent) -> Result<AppFile, FunctionFileError> {
     let name = name.replace("SLUG", &agent.slug);
     if name.len() > MAX_NAME {
-        return Err(NameTooLong(name));
+        return Err(FunctionFileError::NameTooLong(name));
     }
-    let contents = template.replace("SLUG", &agent.slug).replace("AUTH_LEVEL", auth_level(agent.http_auth.mode));
+    let function = filled(template, &agent.slug, auth_level(agent.http_auth.mode))?;
+    let contents = serde_json::to_string_pretty(&function)? + "\n";
     Ok(AppFile { path: PathBuf::from(name).join("function.json"), contents })
+}
+
+/// A template with its open places filled.
+fn filled(template: &str, slug: &str, level: &str) -> Result<Value, serde_json::Error> {
+    let mut function: Value = serde_json::from_str(template)?;
+    if let Some(trigger) = function.pointer_mut("/bindings/0") {
+        let route = trigger["route"].as_str().unwrap_or_default().replace("SLUG", slug);
+        trigger["route"] = json!(route);
+        trigger["authLevel"] = json!(level);
+    }
+    Ok(function)
 }
 
 /// The level at which the Functions host checks keys for an agent's routes.
@@ -77,75 +102,27 @@ pub fn new_host_json() -> AppFile {
     AppFile { path: PathBuf::from("host.json"), contents: HOST_JSON.to_owned() }
 }
 
-/// What an existing `host.json` needs so that the host starts this binary and streams requests to it.
-///
-/// `Ok(None)`: nothing. `Ok(Some(text))`: the file with the missing settings added and all else kept. The route prefix is
-/// left alone: it is the app's choice.
-pub fn completed_host_json(existing: &str) -> Result<Option<String>, serde_json::Error> {
-    let mut current: Value = serde_json::from_str(existing)?;
-    let wanted: Value = serde_json::from_str(HOST_JSON)?;
-    let before = current.clone();
-    if let (Some(current), Some(wanted)) = (current.as_object_mut(), wanted.as_object()) {
-        for key in ["version", "customHandler"] {
-            if let Some(value) = wanted.get(key) {
-                add_missing(current, key, value);
-            }
-        }
-    }
-    if current == before {
-        return Ok(None);
-    }
-    serde_json::to_string_pretty(&current).map(|text| Some(text + "\n"))
-}
-
-/// Adds settings that are absent; the host reads keys without regard to case. Two switches are set whatever they say now:
-/// without them the handler never sees plain HTTP.
-fn add_missing(object: &mut Map<String, Value>, key: &str, wanted: &Value) {
-    let present = object.keys().find(|name| name.eq_ignore_ascii_case(key)).cloned();
-    let Some(present) = present else {
-        object.insert(key.to_owned(), wanted.clone());
-        return;
-    };
-    let Some(value) = object.get_mut(&present) else { return };
-    match (value, wanted) {
-        (Value::Object(inner), Value::Object(wanted)) => {
-            for (key, wanted) in wanted {
-                add_missing(inner, key, wanted);
-            }
-        }
-        (value @ Value::Bool(false), Value::Bool(true)) => *value = Value::Bool(true),
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_complete_host_json_is_left_alone() {
-        assert_eq!(completed_host_json(HOST_JSON).unwrap(), None);
-    }
-
-    #[test]
-    fn a_host_json_keeps_its_own_settings_and_gains_what_is_missing() {
-        let existing = r#"{"version":"2.0","logging":{"x":1},"CustomHandler":{"enableProxyingHttpRequest":false,
-            "description":{"defaultExecutablePath":"bin/mine"}}}"#;
-        let text = completed_host_json(existing).unwrap().unwrap();
-        let completed: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(completed["logging"]["x"], 1);
-        assert_eq!(completed["CustomHandler"]["enableProxyingHttpRequest"], true);
-        assert_eq!(completed["CustomHandler"]["enableForwardingHttpRequest"], true);
-        assert_eq!(completed["CustomHandler"]["description"]["defaultExecutablePath"], "bin/mine");
-        assert_eq!(completed.get("extensions"), None, "the route prefix is the app's choice");
-        assert_eq!(completed_host_json(&text).unwrap(), None);
+    fn a_slug_that_looks_like_a_placeholder_is_a_slug() {
+        for slug in ["AUTH_LEVEL", "SLUG", "xSLUGx_AUTH_LEVEL"] {
+            for (_, template) in AGENT_FUNCTIONS {
+                let function = filled(template, slug, "function").unwrap();
+                let trigger = &function["bindings"][0];
+                assert!(trigger["route"].as_str().unwrap().starts_with(&format!("agents/{slug}/")), "{trigger}");
+                assert_eq!(trigger["authLevel"], "function");
+            }
+        }
     }
 
     #[test]
     fn templates_leave_nothing_open_but_slug_and_level() {
         for (name, template) in AGENT_FUNCTIONS.into_iter().chain([ROOT_CARD]) {
-            let filled = template.replace("SLUG", "main").replace("AUTH_LEVEL", "function");
-            let function: Value = serde_json::from_str(&filled).unwrap();
+            let function = filled(template, "main", "function").unwrap();
+            assert!(!function.to_string().contains("SLUG") && !function.to_string().contains("AUTH_LEVEL"), "{name}");
             let trigger = &function["bindings"][0];
             assert_eq!(trigger["type"], "httpTrigger", "{name}");
             assert_eq!(trigger["authLevel"], "function", "{name}");

@@ -125,7 +125,7 @@ async fn c031_two_agents_have_a_card_each_and_none_at_the_root() {
     ] {
         assert_eq!(server.get(path).nothing().await.json()["name"], name, "{path}");
     }
-    for path in [ROOT_CARD, "/agents/other/.well-known/agent-card.json", "/agents/other/a2a", "/agents/MAIN/a2a"] {
+    for path in [ROOT_CARD, "/agents/other/.well-known/agent-card.json", "/agents/other/a2a"] {
         // With and without credentials: a 401 would say that there is something.
         for call in [server.get(path), server.get(path).without("x-functions-key")] {
             assert_eq!(call.nothing().await.status, 404, "{path}");

@@ -38,6 +38,27 @@ async fn the_endpoint_is_found_with_and_without_a_slash_and_below_the_prefix() {
 }
 
 #[tokio::test]
+async fn letter_case_of_a_path_does_not_count_as_in_routes_of_the_functions_host() {
+    let host_json = r#"{"version": "2.0", "extensions": {"http": {"routePrefix": "Api"}}}"#;
+    let server = App::of(AGENT).file("host.json", host_json).start().await;
+    for path in ["/Api/agents/main/a2a", "/api/Agents/MAIN/A2A", "/API/AGENTS/Main/a2a/"] {
+        let call = crate::client::Call::post(server.url(path)).set("x-functions-key", KEY);
+        assert_eq!(call.send(&json!({})).await.code(), 0, "{path}");
+    }
+    for card in [
+        "/.WELL-KNOWN/Agent-Card.json",
+        "/API/.well-known/agent-card.JSON",
+        "/api/Agents/Main/.Well-Known/agent-card.json",
+        "/api/agents/MAIN/A2A/.well-known/agent-card.json",
+    ] {
+        assert_eq!(server.get(card).nothing().await.status, 200, "{card}");
+    }
+    for path in ["/apix/agents/main/a2a", "/api/agents/ma\u{131}n/a2a", "/api/agents/main/a2ab"] {
+        assert_eq!(server.get(path).nothing().await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn c074_the_readiness_probe_is_answered_without_a_key_or_a_known_name() {
     let server = App::of(AGENT).start().await;
     let reply = server.get("/").without("x-functions-key").set("host", "anything.example").nothing().await;
@@ -123,6 +144,32 @@ async fn c078_a_declared_length_over_the_bound_is_refused_before_the_body_comes(
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
     assert!(answer.contains("262144 bytes at most"), "{answer}");
     assert_eq!(server.call().send(&json!({})).await.code(), 0);
+}
+
+#[tokio::test]
+async fn bodies_find_room_or_are_put_off() {
+    let server = App::of(AGENT).start().await;
+    let request = format!(
+        "POST /agents/main/a2a HTTP/1.1\r\nhost: localhost\r\nx-functions-key: {KEY}\r\na2a-version: 1.0\r\n\
+         content-type: application/json\r\ncontent-length: 262144\r\nexpect: 100-continue\r\n\r\n"
+    );
+    let mut clients = Vec::new();
+    for _ in 0..256 {
+        let mut client = TcpStream::connect(server.address).await.unwrap();
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = [0; 21];
+        timeout(PATIENCE, client.read_exact(&mut answer)).await.expect("it is asked for its body").unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 100 "));
+        clients.push(client);
+    }
+    let reply = server.call().send(&json!({})).await;
+    assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (503, -32603, Some("1")));
+    assert_eq!(server.call().set("x-functions-key", "wrong").send(&json!({})).await.status, 401);
+    drop(clients);
+    // The server hears of that in its own time.
+    while server.call().send(&json!({})).await.status == 503 {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]

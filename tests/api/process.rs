@@ -4,10 +4,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::client::Call;
-use crate::support::{AGENT, Model, Program, agent, folder, witnessed};
+use crate::support::{AGENT, Model, PATIENCE, Program, agent, folder, witnessed};
 
 const KEY: &str = "canary-key-in-the-header";
 const RING: (&str, &str) = ("A2A_FUNCTION_KEYS", "one=canary-key-in-the-header");
@@ -105,20 +108,79 @@ async fn a_graceful_stop_finishes_the_turn_in_flight_and_takes_no_other() {
     let folder = app();
     let model = Model::start().await;
     let mut program = serve_with(folder.path(), &model, "memory");
-    let endpoint = program.endpoint().await;
+    let address = program.address().await;
     let call = program.call(KEY).await;
     let turn = tokio::spawn(async move { call.say("ctx", "one").await });
     model.started(1).await;
     program.terminate().await;
     program.stdout.wait_for(|line| line.contains("\"stopping\"")).await;
-    let address = endpoint.strip_prefix("http://").unwrap().split('/').next().unwrap();
     // The listener closes as soon as the stop begins; until then a connection may still get in.
-    while TcpStream::connect(address).await.is_ok() {
+    while TcpStream::connect(&address).await.is_ok() {
         tokio::task::yield_now().await;
     }
     model.answer(1);
     assert_eq!(turn.await.unwrap().said(), r#"["one"]"#);
     assert_eq!(program.ended().await.code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_the_program_at_once() {
+    let folder = app();
+    let model = Model::start().await;
+    let mut program = serve_with(folder.path(), &model, "memory");
+    let call = program.call(KEY).await;
+    let turn = tokio::spawn(async move { call.say("ctx", "one").await });
+    model.started(1).await;
+    program.terminate().await;
+    program.stdout.wait_for(|line| line.contains("\"stopping\"")).await;
+    program.interrupt().await;
+    assert_eq!(program.ended().await.code(), Some(130));
+    assert!(turn.await.unwrap_err().is_panic(), "the caller lost its connection");
+}
+
+/// Sends this many requests for nothing over one connection and takes their answers.
+async fn ask_for_nothing(address: &str, requests: usize) {
+    let (mut answers, mut stream) = TcpStream::connect(address).await.unwrap().into_split();
+    let reading = tokio::spawn(async move { tokio::io::copy(&mut answers, &mut tokio::io::sink()).await });
+    for request in 1..=requests {
+        let close = if request == requests { "connection: close\r\n" } else { "" };
+        let request = format!("GET /nothing HTTP/1.1\r\nhost: localhost\r\n{close}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+    }
+    let read = timeout(PATIENCE, reading).await.expect("all are answered").unwrap().unwrap();
+    assert!(read > 0);
+}
+
+#[tokio::test]
+async fn a_log_that_nobody_reads_stops_neither_the_server_nor_its_end() {
+    let folder = app();
+    let (reading, stalled) = watch::channel(false);
+    let arguments = ["--port", "0", "--store", "memory"];
+    let mut program = Program::serve_read_from(stalled, folder.path(), &arguments, &[RING]);
+    // More than the pipe and the queue behind it take.
+    ask_for_nothing(&program.address().await, 6000).await;
+    assert_eq!(program.call(KEY).await.say("ctx", "one").await.code(), 0);
+    program.terminate().await;
+    assert_eq!(program.exited().await.code(), Some(0));
+    drop(reading);
+}
+
+#[tokio::test]
+async fn a_log_that_is_read_again_says_how_much_of_it_is_missing() {
+    let folder = app();
+    let (reading, stalled) = watch::channel(false);
+    let arguments = ["--port", "0", "--store", "memory"];
+    let mut program = Program::serve_read_from(stalled, folder.path(), &arguments, &[RING]);
+    ask_for_nothing(&program.address().await, 6000).await;
+    reading.send(true).unwrap();
+    let line = program.stdout.wait_for(|line| line.contains("log lines were dropped")).await;
+    let told: Value = serde_json::from_str(&line).unwrap();
+    program.terminate().await;
+    assert_eq!(program.ended().await.code(), Some(0));
+    let lines = program.stdout.all();
+    let requests = lines.iter().filter(|line| line.contains("\"request\"")).count();
+    assert_eq!(requests + usize::try_from(told["lines"].as_u64().unwrap()).unwrap(), 6000);
+    assert!(lines.last().unwrap().contains("\"stopping\""), "the last lines are not lost");
 }
 
 #[tokio::test]

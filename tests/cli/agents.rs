@@ -1,5 +1,7 @@
 //! `a2a-functions agents`.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -84,4 +86,21 @@ fn names_cannot_rule_the_terminal() {
     let ran = run_in(folder.path(), &["agents"], &[]);
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     assert!(!ran.stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure_and_a_reader_that_has_gone_is_none() {
+    let folder = folder(&[("one.agent.md", GOOD)]);
+    let run = |stdout: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_a2a-functions"));
+        command.args(["agents", "--json"]).current_dir(folder.path()).env_clear().stdout(stdout);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (status, stderr) = run(fs::OpenOptions::new().write(true).open("/dev/full").unwrap().into());
+    assert_eq!(status, Some(2));
+    assert!(stderr.contains("error: the result cannot be written: "), "{stderr}");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(run(writer.into()), (Some(0), String::new()));
 }

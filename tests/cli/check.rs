@@ -56,6 +56,7 @@ fn json_has_the_documented_shape() {
             "help": "write a number",
         }],
         "summary": { "errors": 0, "skipped": 1, "warnings": 0, "notes": 0 },
+        "omitted": 0,
     });
     assert_eq!(serde_json::from_str::<Value>(&ran.stdout).unwrap(), expected);
     assert_eq!((ran.status, ran.stderr.as_str()), (Some(1), ""));
@@ -99,5 +100,35 @@ fn secrets_of_the_folder_are_not_printed() {
         let ran = run_in(folder(&files).path(), arguments, &[]);
         assert!(!ran.stdout.contains("s3cret") && !ran.stderr.contains("s3cret"), "{}{}", ran.stdout, ran.stderr);
         assert_eq!(ran.status, Some(1));
+    }
+}
+
+#[test]
+fn a_file_with_very_many_faults_is_checked_in_no_time_and_not_shown_in_full() {
+    use std::fmt::Write;
+    let mut text = "---\nname: One\ndescription: x\n".to_owned();
+    for index in 0..9_000 {
+        let _ = writeln!(text, "unknown_field_{index}: {index}");
+    }
+    text.push_str("---\n");
+    let folder = folder(&[("one.agent.md", &text)]);
+    let ran = run_in(folder.path(), &["check"], &[]);
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.stdout.contains("… and 8950 more about one.agent.md"), "{}", ran.stdout);
+    assert!(ran.stdout.lines().count() < 1000);
+    assert!(ran.stdout.contains("9000 faults"), "{}", ran.stdout);
+}
+
+#[test]
+fn pipes_in_the_place_of_files_are_not_waited_for() {
+    for name in ["host.json", "mcp.json", "local.settings.json", "agents.config.yaml", "two.agent.md"] {
+        let folder = folder(&[("one.agent.md", GOOD)]);
+        assert!(Command::new("mkfifo").arg(folder.path().join(name)).status().unwrap().success());
+        let ran = run_in(folder.path(), &["check"], &[]);
+        assert!(ran.stdout.contains("it is not a regular file"), "{name}: {}", ran.stdout);
+        fs::remove_file(folder.path().join(name)).unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.path().join(name)).unwrap();
+        let ran = run_in(folder.path(), &["check"], &[]);
+        assert!(ran.stdout.contains("it is a link that leads nowhere"), "{name}: {}", ran.stdout);
     }
 }

@@ -163,3 +163,101 @@ fn an_address_with_the_name_of_the_host_needs_no_host() {
     let ran = run_in(folder.path(), &["functions", "init"], &[]);
     assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""));
 }
+
+/// Runs `functions init` where no file can grow, as on a full disk.
+fn init_on_a_full_disk(folder: &Path) -> (Option<i32>, String) {
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" functions init --force";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_a2a-functions")]).current_dir(folder).env_clear();
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_write_that_fails_leaves_every_file_as_it_was() {
+    let host = r#"{"version": "2.0", "functionTimeout": "00:05:00"}"#;
+    let folder = folder(&[("one.agent.md", GOOD), ("host.json", host)]);
+    let (status, stderr) = init_on_a_full_disk(folder.path());
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("host.json cannot be written") && stderr.contains("nothing was changed"), "{stderr}");
+    assert_eq!(fs::read_to_string(folder.path().join("host.json")).unwrap(), host);
+    assert_eq!(entries(folder.path()), ["host.json", "one.agent.md"]);
+}
+
+#[test]
+fn links_are_not_written_through() {
+    let outside = tempfile::tempdir().unwrap();
+    for (link, target) in [
+        ("host.json", "new.json"),
+        ("host.json", "old.json"),
+        ("agent_one_a2a_rpc", "."),
+        ("agent_one_a2a_rpc/function.json", "new.json"),
+    ] {
+        let folder = folder(&[("one.agent.md", GOOD)]);
+        fs::write(outside.path().join("old.json"), "{}").unwrap();
+        fs::create_dir_all(folder.path().join(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(outside.path().join(target), folder.path().join(link)).unwrap();
+        for arguments in [&["functions", "init"][..], &["functions", "init", "--force"]] {
+            let ran = run_in(folder.path(), arguments, &[]);
+            assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""), "{link}: {}", ran.stderr);
+            assert!(ran.stderr.contains("link"), "{link}: {}", ran.stderr);
+        }
+        assert_eq!(entries(outside.path()), ["old.json"], "{link}");
+        assert_eq!(fs::read_to_string(outside.path().join("old.json")).unwrap(), "{}", "{link}");
+    }
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    let folder = folder(&[("one.agent.md", GOOD)]);
+    fs::create_dir(folder.path().join("agent_one_a2a_rpc")).unwrap();
+    let pipe = folder.path().join("agent_one_a2a_rpc/function.json");
+    assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let ran = run_in(folder.path(), &["functions", "init", "--force"], &[]);
+    assert_eq!(ran.status, Some(1));
+    assert!(
+        ran.stderr.contains("agent_one_a2a_rpc/function.json cannot be read: it is not a regular file"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_host_json_with_comments_is_completed_and_the_loss_is_said() {
+    let host = "\u{feff}{\n  // two\n  \"version\": \"2.0\",\n}";
+    let folder = folder(&[("one.agent.md", GOOD), ("host.json", host)]);
+    let ran = run_in(folder.path(), &["functions", "init"], &[]);
+    assert_eq!(ran.status, Some(1));
+    assert!(
+        ran.stderr.contains("host.json exists and says something else; its comments would not be kept"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(fs::read_to_string(folder.path().join("host.json")).unwrap(), host);
+    let ran = run_in(folder.path(), &["functions", "init", "--force"], &[]);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("warning: the comments of host.json were not kept"), "{}", ran.stderr);
+    assert_eq!(json_at(folder.path(), "host.json")["customHandler"]["enableProxyingHttpRequest"], true);
+}
+
+#[test]
+fn the_layout_of_a_function_json_is_the_users() {
+    let folder = folder(&[("one.agent.md", GOOD)]);
+    run_in(folder.path(), &["functions", "init"], &[]);
+    let file = "agent_one_a2a_rpc/function.json";
+    fs::write(folder.path().join(file), json_at(folder.path(), file).to_string()).unwrap();
+    let ran = run_in(folder.path(), &["functions", "init"], &[]);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains(&format!("unchanged   {file}\n")), "{}", ran.stdout);
+}
+
+#[test]
+fn another_function_that_opens_an_agent_is_an_error() {
+    let folder = folder(&[("one.agent.md", GOOD)]);
+    fs::create_dir(folder.path().join("all")).unwrap();
+    let trigger = json!({"bindings": [{"type": "httpTrigger", "authLevel": "anonymous", "route": "{*path}"}]});
+    fs::write(folder.path().join("all/function.json"), trigger.to_string()).unwrap();
+    let ran = run_in(folder.path(), &["functions", "init"], &[]);
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.stderr.contains("error: all/function.json has authLevel \"anonymous\""), "{}", ran.stderr);
+}

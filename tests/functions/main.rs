@@ -10,4 +10,7 @@ mod app;
 mod client;
 mod dispatch;
 mod identity;
+#[path = "../support/issuer.rs"]
+mod issuer;
+mod levels;
 mod readiness;

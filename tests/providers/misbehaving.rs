@@ -56,6 +56,10 @@ async fn answers_that_are_no_reply_are_told_apart() {
     let error = |code: &str| event(&json!({"type": "error", "code": code, "message": "m"}));
     let filtered = event(&json!({"type": "response.incomplete",
         "response": {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}}));
+    let tool_call =
+        event(&json!({"type": "response.output_item.added", "item": {"type": "function_call", "name": "f"}}));
+    let endless_event = vec![Step::Send("data: x\n".repeat(100_000).into()); 8];
+    let endless_comments = vec![Step::Send(": c\n\n".repeat(100_000).into()); 10];
     let endless_line = vec![Step::Send(vec![b'x'; 1024 * 1024].into()); 8];
     let endless_reply = vec![text(false, &"x".repeat(300_000)); 8];
     let rows: Vec<(&str, Answer, Verdict)> = vec![
@@ -63,6 +67,14 @@ async fn answers_that_are_no_reply_are_told_apart() {
         ("bytes that are no text", Answer::stream(vec![Step::Send(b"data: \xff\xfe\n\n"[..].into())]), is_malformed),
         ("a web page", Answer::body(200, "text/html", "<html>"), is_malformed),
         ("a reply that is not streamed", Answer::body(200, "application/json", "{}"), is_malformed),
+        (
+            "an error with status 200",
+            Answer::body(200, "application/json", r#"{"error":{"code":"invalid_prompt"}}"#),
+            is_refused,
+        ),
+        ("a tool call that nothing asked for", Answer::stream(vec![tool_call]), is_malformed),
+        ("an event of endless lines", Answer::stream(endless_event), is_malformed),
+        ("endless comments", Answer::stream(endless_comments), is_malformed),
         ("an endless line", Answer::stream(endless_line), is_malformed),
         ("an endless reply", Answer::stream(endless_reply), is_malformed),
         ("an error for good", Answer::stream(vec![error("invalid_prompt")]), is_refused),
@@ -97,6 +109,90 @@ async fn events_are_read_however_their_bytes_are_cut() {
     let server = Scripted::start(vec![Answer::stream(bytes)]).await;
     let outcome = run(&impatient(&server), turn("hello")).await;
     assert_eq!((outcome.text.as_str(), outcome.is_done), ("Grüße", true), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn lines_end_in_every_way_that_the_format_allows_and_a_byte_order_mark_is_skipped() {
+    let stream = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"first \"}\n\ndata:\n\n: ping\n\nid\n\n\
+        data: {\"type\":\"response.output_text.delta\",\"delta\":\"second\"}\n\n\
+        data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n";
+    for line_end in ["\n", "\r\n", "\r"] {
+        for mark in ["", "\u{feff}"] {
+            let stream = format!("{mark}{}", stream.replace('\n', line_end));
+            let whole = vec![Step::Send(stream.clone().into()), Step::Stall];
+            let bytes = stream.bytes().map(|byte| Step::Send(vec![byte].into())).collect();
+            let server = Scripted::start(vec![Answer::stream(whole), Answer::stream(bytes)]).await;
+            let runner = impatient(&server);
+            for _ in 0..2 {
+                let outcome = run(&runner, turn("hello")).await;
+                assert_eq!(outcome.text, "first second", "{line_end:?} {mark:?}: {outcome:?}");
+                assert!(outcome.is_done, "{line_end:?} {mark:?}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_chat_reply_that_has_finished_does_not_need_the_rest_of_its_stream() {
+    let finished = |reply: &str| {
+        let choice = json!({"index": 0, "delta": {"content": reply}, "finish_reason": "stop"});
+        event(&json!({"choices": [choice]}))
+    };
+    let comments = Step::Send(": still here\n\n".into());
+    for rest in [
+        vec![Step::Stall],
+        vec![Step::Cut],
+        vec![comments, Step::Stall],
+        vec![Step::Send("data: {\"choi\n\n".into())],
+        vec![event(&json!({"error": {"code": "server_error", "message": "no counts today"}}))],
+    ] {
+        let steps = [&[finished("whole")], &rest[..]].concat();
+        let server = Scripted::start(vec![Answer::stream(steps)]).await;
+        let outcome = run(&Provider::OpenAiChat.runner(&server.url), turn("hello")).await;
+        assert_eq!((outcome.text.as_str(), outcome.is_done), ("whole", true), "{rest:?}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn members_that_are_not_needed_may_be_null_or_of_another_type() {
+    let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let hi = json!({"choices": [{"index": 0, "delta": {"content": "hi"}}]});
+    for odd in [
+        json!({"model": null, "choices": null, "usage": null, "error": null}),
+        json!({"choices": [{"index": 0, "delta": null, "finish_reason": null}]}),
+        json!({"choices": [{"index": null, "delta": {"role": null, "content": null, "refusal": null}, "finish_reason": ""}]}),
+        json!({"choices": [{"index": 1, "delta": {"content": "another answer"}, "finish_reason": "stop"}]}),
+        json!({"model": 7, "object": {}, "id": [], "choices": [], "usage": "none", "error": ""}),
+        json!({"choices": [], "usage": {"prompt_tokens": 1.5, "completion_tokens": null}}),
+        json!({"choices": [], "usage": {"prompt_tokens": -1, "completion_tokens": "many"}}),
+    ] {
+        let steps = vec![event(&odd), event(&hi), event(&odd), event(&last), event(&odd), end(true)];
+        let server = Scripted::start(vec![Answer::stream(steps)]).await;
+        let outcome = run(&Provider::OpenAiChat.runner(&server.url), turn("hello")).await;
+        assert_eq!((outcome.text.as_str(), outcome.is_done), ("hi", true), "{odd}: {outcome:?}");
+    }
+    for odd in [
+        json!({"status": "completed", "model": null, "usage": null, "error": null, "incomplete_details": null}),
+        json!({"status": "completed", "model": 7, "usage": {"input_tokens": null, "output_tokens": 2.5}}),
+        json!({"status": null, "error": ""}),
+        json!({"status": "completed", "usage": [], "incomplete_details": "none", "error": {}}),
+        json!(null),
+    ] {
+        let hi =
+            json!({"type": "response.output_text.delta", "delta": "hi", "output_index": null, "content_index": "0"});
+        let last = json!({"type": "response.completed", "response": odd});
+        let server = Scripted::start(vec![Answer::stream(vec![event(&hi), event(&last)])]).await;
+        let outcome = run(&Provider::OpenAiResponses.runner(&server.url), turn("hello")).await;
+        assert_eq!((outcome.text.as_str(), outcome.is_done), ("hi", true), "{odd}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_whose_body_does_not_end_is_reported_all_the_same() {
+    let body = Answer::body(400, "application/json", r#"{"error":"#).then(Step::Stall);
+    let server = Scripted::start(vec![body]).await;
+    let outcome = run(&Provider::OpenAiResponses.runner(&server.url), turn("hello")).await;
+    assert!(outcome.error.as_ref().is_some_and(is_refused), "{outcome:?}");
 }
 
 #[tokio::test]

@@ -46,6 +46,12 @@ impl Answer {
         Self { status, content_type, is_mute: false, steps: vec![Step::Send(body.into())] }
     }
 
+    /// The answer, and then `step`.
+    pub(crate) fn then(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
     /// No answer at all.
     pub(crate) fn mute() -> Self {
         Self { is_mute: true, ..Self::stream(Vec::new()) }

@@ -70,7 +70,7 @@ record! {
     /// A trigger.
     pub(super) struct Trigger {
         /// The kind of trigger, such as `timer_trigger`.
-        pub r#type: Text,
+        pub r#type: Spanned<Text>,
         /// Settings of the trigger.
         pub args: Option<FreeForm>,
     }

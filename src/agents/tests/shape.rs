@@ -1,7 +1,7 @@
 //! Wrong shapes: which are faults, and of which kind.
 
 use super::*;
-use crate::config::render;
+use crate::config::{render, to_json};
 
 fn shape(lines: &str) -> Vec<(Severity, Code)> {
     let loaded = load_with(lines);
@@ -161,4 +161,54 @@ fn what_a_file_says_cannot_rule_the_terminal() {
         assert!(!render(finding, false).contains('\u{1b}'), "{finding:?}");
     }
     assert_eq!(finding(&loaded, Code::UnknownField).severity, Severity::Skip);
+}
+
+#[test]
+fn no_finding_repeats_the_value_of_a_variable() {
+    let lines = [
+        "subagents: [{agent: $SECRET}]",
+        "subagents: [{agent: $SECRET}, {agent: $SECRET}]",
+        "subagents: [{agent: docs}]\nmcp: {exclude: [$SECRET]}",
+        "skills: {exclude: [$SECRET]}",
+        "tools: $SECRET",
+        "trigger: {type: a.$SECRET}",
+        "trigger: {type: $SECRET, args: $SECRET}",
+        "timeout: $SECRET",
+        "timeout: -$NUMBER",
+        "logger: $SECRET",
+        "workflows: {enabled: $SECRET, subagents: [{agent: $SECRET}]}",
+        "agent_configuration: {max_output_tokens: $SECRET}",
+        "agent_configuration: $SECRET",
+        "builtin_endpoints: {http_auth: $SECRET, a2a: {url: $SECRET, mode: $SECRET}}",
+        "builtin_endpoints: {a2a: {url: \"https://example.com/?$SECRET\"}}",
+        "builtin_endpoints: {a2a: {url: \"https://example.com/a2a\", context: $SECRET, context_wait: $NUMBER}}",
+        "builtin_endpoints: {http_auth: {mode: entra, entra: {tenant_id: $SECRET}}, a2a: {url: \"https://a.example/a2a\"}}",
+        "metadata: $SECRET",
+    ];
+    let environment = Environment::from([("SECRET", "sk-4711-canary"), ("NUMBER", "4711")]);
+    let app = "limits: {executions_per_agent: $NUMBER$NUMBER}\ntimeout: -$NUMBER\nmodel: $SECRET";
+    for lines in lines {
+        let text = agent(lines);
+        let files = [("one.agent.md", text.as_str()), ("agents.config.yaml", app)];
+        let loaded = load_files(&files, environment.clone());
+        for finding in &loaded.diagnostics {
+            let rendered = render(finding, false);
+            assert!(!rendered.contains("4711"), "{lines}: {rendered}");
+        }
+        let json = to_json(&loaded.diagnostics).to_string();
+        assert!(!json.contains("4711"), "{lines}: {json}");
+        assert!(loaded.diagnostics.iter().next().is_some(), "{lines}");
+    }
+}
+
+#[test]
+fn a_text_that_variables_make_too_large_leaves_the_agent_out() {
+    let environment = Environment::from([("A", "v".repeat(2048).as_str())]);
+    let large = "$A ".repeat(1000);
+    let prompt = format!("{}{large}", agent(""));
+    let settings = agent(&format!("response_example: {large}"));
+    for text in [prompt, settings] {
+        let loaded = load_files(&[("one.agent.md", &text)], environment.clone());
+        assert_eq!(finding(&loaded, Code::TextTooLarge).severity, Severity::Skip);
+    }
 }

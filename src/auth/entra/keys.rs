@@ -17,9 +17,9 @@ use crate::auth::Refusal;
 use crate::clock::{Clock, Timestamp};
 
 /// How long a set is used without a look at whether there is a newer one.
-const FRESH: Duration = Duration::from_hours(1);
+const FRESH: Duration = Duration::from_secs(60 * 60);
 /// How long a set is used at most when no newer one can be had.
-const USABLE: Duration = Duration::from_hours(24);
+const USABLE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The least time between two requests for a set.
 const INTERVAL: Duration = Duration::from_secs(30);
 /// Most keys of a set that are looked at. Entra publishes fewer than ten.

@@ -70,8 +70,9 @@ impl Principal {
             return Err(Refusal::WrongClient);
         }
         let (roles, scopes) = (&policy.required_roles, &policy.required_scopes);
-        let scoped = || self.all("scp").flat_map(|scp| scp.split(' ')).any(|scope| scopes.iter().any(|s| s == scope));
-        if (roles.is_empty() && scopes.is_empty()) || self.has_one_of(&["roles", "role"], roles) || scoped() {
+        let mut granted = self.all("scp").flat_map(|scp| scp.split(' '));
+        let by_scope = granted.any(|scope| scopes.iter().any(|required| required == scope));
+        if (roles.is_empty() && scopes.is_empty()) || by_scope || self.has_one_of(&["roles", "role"], roles) {
             Ok(())
         } else {
             Err(Refusal::MissingPermission)

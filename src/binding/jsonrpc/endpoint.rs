@@ -1,17 +1,17 @@
-//! The JSON-RPC endpoint over HTTP: what is checked before a body is read, and what an answer looks like.
+//! The JSON-RPC endpoint over HTTP: what is checked around a body, and what an answer looks like.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::{RequestId, decode, encode_error, encode_result, http_status};
 use crate::agents::{AuthMode, HttpAuth};
 use crate::auth::{Answer, Caller, CallerKind, KEY_HEADER, Refusal};
+use crate::binding::body::{BodyRoom, Unread};
 use crate::binding::{Outcome, methods};
 use crate::protocol::extensions::{A2A_EXTENSIONS, Declared, IDEMPOTENT_SEND};
 use crate::protocol::media_type::{APPLICATION_JSON, require_json};
@@ -19,10 +19,6 @@ use crate::protocol::version::{self, Version};
 use crate::protocol::{ErrorKind, ServiceError};
 use crate::service::{Repeat, Sent, ServedAgent, Service};
 
-/// Largest body of a request, in bytes.
-pub const MAX_BODY_BYTES: usize = 256 * 1024;
-/// A body must arrive whole within this time.
-const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// Longest idempotency key, in bytes.
 const MAX_KEY_BYTES: usize = 255;
 /// What a caller without a key is told to send.
@@ -41,6 +37,7 @@ pub async fn answer(
     agent: &Arc<ServedAgent>,
     caller: Result<Caller, Refusal>,
     request: (&Parts, Body),
+    room: &BodyRoom,
     trusts_invocation_id: bool,
 ) -> Response<Body> {
     let (parts, body) = request;
@@ -51,9 +48,10 @@ pub async fn answer(
     if let Err(error) = require_json(&parts.headers) {
         return failure(RequestId::NULL, &error, "");
     }
-    let body = match read(&parts.headers, body).await {
+    let body = match room.read(body).await {
         Ok(body) => body,
-        Err(error) => return failure(RequestId::NULL, &error, ""),
+        Err(Unread::Request(error)) => return failure(RequestId::NULL, &error, ""),
+        Err(Unread::NoRoom(error)) => return unavailable(&error),
     };
     let envelope = match decode(&body) {
         Ok(envelope) => envelope,
@@ -70,26 +68,6 @@ pub async fn answer(
         Ok(sent) => success(envelope.id, &sent, method, &parts.headers),
         Err(error) => failure(envelope.id, &error, method),
     }
-}
-
-/// The whole body, or why it is not read.
-async fn read(headers: &HeaderMap, body: Body) -> Result<bytes::Bytes, ServiceError> {
-    let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if declared.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
-        return Err(too_large());
-    }
-    match tokio::time::timeout(BODY_DEADLINE, Limited::new(body, MAX_BODY_BYTES).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(error)) => {
-            Err(ServiceError::new(ErrorKind::ParseError, "The body did not arrive whole.").caused_by(error))
-        }
-        Err(_) => Err(ServiceError::new(ErrorKind::ParseError, "The body did not arrive in time.")),
-    }
-}
-
-fn too_large() -> ServiceError {
-    ServiceError::new(ErrorKind::PayloadTooLarge, format!("A request may have {MAX_BODY_BYTES} bytes at most."))
 }
 
 /// What lets a repeat be recognised. Callers without an identity share a scope, so they get no promises: one could ask for
@@ -163,15 +141,21 @@ pub fn refuse(refusal: Refusal, auth: &HttpAuth) -> Response<Body> {
         }
     };
     let error = error.caused_by(refusal);
-    let mut response = failure(RequestId::NULL, &error, "");
     if refusal.answer() == Answer::TryAgain {
-        // It never became a request, so the status of HTTP is the one that clients and gateways act on.
-        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        return unavailable(&error);
     }
+    let mut response = failure(RequestId::NULL, &error, "");
     let challenge = if asks_for_tokens { refusal.bearer_challenge() } else { Some(KEY_CHALLENGE) };
     if let Some(challenge) = challenge {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }
+    response
+}
+
+/// It never became a request, so the status of HTTP is the one that clients and gateways act on.
+fn unavailable(error: &ServiceError) -> Response<Body> {
+    let mut response = failure(RequestId::NULL, error, "");
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     response
 }
 

@@ -53,6 +53,7 @@ impl Credential {
 mod entra {
     use tokio::sync::OnceCell;
 
+    use super::super::redact::Secrets;
     use super::{Failure, HeaderValue, HttpClient, RunnerError};
     use crate::http::identity::Identity;
     use crate::http::token::{TokenSource, credential};
@@ -89,7 +90,7 @@ mod entra {
 
     /// The official client has repeated what is worth repeating.
     fn no_token(error: &azure_core::Error) -> Failure {
-        let reason: String = error.to_string().chars().take(500).collect();
+        let reason = Secrets::default().clean(&error.to_string(), 500).unwrap_or_default();
         Failure::lasting(RunnerError::Unavailable(format!("no Microsoft Entra ID token: {reason}")))
     }
 }

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::redact::Secrets;
 use crate::runner::RunnerError;
 
 /// How much of a provider's own message is kept, in characters.
@@ -11,11 +14,9 @@ const MAX_MESSAGE_CHARS: usize = 500;
 /// How much of a provider's error code or type is kept, in characters.
 const MAX_CODE_CHARS: usize = 64;
 
-/// Below this a match says nothing: the prompt "a" occurs in every message.
-const MIN_SECRET_BYTES: usize = 4;
-
 /// Why an attempt failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
 pub(super) struct Failure {
     /// What the caller is told if this was the last attempt.
     pub(super) error: RunnerError,
@@ -52,10 +53,7 @@ impl Failure {
     }
 
     /// The body ended with an error of the connection.
-    pub(super) fn broken_body(error: &std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::InvalidData {
-            return Self::malformed("the stream is not UTF-8".to_owned());
-        }
+    pub(super) fn broken_body() -> Self {
         Self::passing("the connection broke while the reply was read".to_owned())
     }
 
@@ -77,11 +75,29 @@ impl Failure {
     }
 
     /// An event's data is not what the API sends; some servers send a bare error body.
-    pub(super) fn unreadable(data: &str, secrets: &[&str]) -> Self {
-        match serde_json::from_str::<ErrorBody>(data) {
-            Ok(body) => Self::reported(&body.error, secrets),
-            Err(_) => Self::malformed("an event is not the JSON that the API sends".to_owned()),
-        }
+    pub(super) fn unreadable(data: &str, secrets: &Secrets) -> Self {
+        Self::bare(data, secrets)
+            .unwrap_or_else(|| Self::malformed("an event is not the JSON that the API sends".to_owned()))
+    }
+
+    /// The response has status 200, but no stream; some servers send a bare error body.
+    pub(super) fn not_streamed(body: &str, secrets: &Secrets) -> Self {
+        Self::bare(body, secrets).unwrap_or_else(|| Self::malformed("the answer is not an event stream".to_owned()))
+    }
+
+    fn bare(body: &str, secrets: &Secrets) -> Option<Self> {
+        let body: ErrorBody = serde_json::from_str(body).ok()?;
+        body.error.map(|error| Self::reported(&error, secrets))
+    }
+
+    /// No tool was offered, so none can be called; the reply waits for what will not come.
+    pub(super) fn tool_call() -> Self {
+        Self::malformed("it calls a tool, but none was offered".to_owned())
+    }
+
+    /// The provider says that it broke the reply off.
+    pub(super) fn broken_off() -> Self {
+        Self::passing("it broke the reply off".to_owned())
     }
 
     pub(super) fn content_filter() -> Self {
@@ -89,12 +105,15 @@ impl Failure {
     }
 
     /// The response has an error status. `after` is what the provider asked to wait, `secrets` is never repeated.
-    pub(super) fn status(status: http::StatusCode, body: &[u8], after: Option<Duration>, secrets: &[&str]) -> Self {
-        let detail = serde_json::from_slice::<ErrorBody>(body).map(|body| body.error.scrubbed(secrets));
-        let detail = detail.unwrap_or_default();
+    pub(super) fn status(status: http::StatusCode, body: &[u8], after: Option<Duration>, secrets: &Secrets) -> Self {
+        let body = serde_json::from_slice::<ErrorBody>(body).unwrap_or_default();
+        let mut detail = body.error.unwrap_or_default().scrubbed(secrets);
+        // A provider that turns a key down repeats parts of it, or says who sent it.
+        if matches!(status.as_u16(), 401 | 403) {
+            detail.message = None;
+        }
         let reason = format!("HTTP {}{detail}", status.as_u16());
-        let passing = status.is_server_error() || matches!(status.as_u16(), 408 | 429);
-        if !passing {
+        if !may_pass(status.as_u16()) {
             return Self::lasting(RunnerError::Refused(reason));
         }
         // A spent budget answers 429 as well, but no wait brings it back.
@@ -107,16 +126,22 @@ impl Failure {
     }
 
     /// The stream carried an error in place of a reply.
-    pub(super) fn reported(detail: &ErrorDetail, secrets: &[&str]) -> Self {
+    pub(super) fn reported(detail: &ErrorDetail, secrets: &Secrets) -> Self {
         let detail = detail.scrubbed(secrets);
         let reason = format!("it reported an error{detail}");
         match detail.name() {
             Some("content_filter") => Self::content_filter(),
             Some("server_error" | "rate_limit_exceeded" | "rate_limit_error" | "overloaded_error" | "timeout")
             | None => Self::passing(reason),
+            // Some servers give the status that the response would have had.
+            Some(code) if code.parse().is_ok_and(may_pass) => Self::passing(reason),
             Some(_) => Self::lasting(RunnerError::Refused(reason)),
         }
     }
+}
+
+fn may_pass(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500..=599)
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {
@@ -129,50 +154,50 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct ErrorBody {
-    error: ErrorDetail,
+    #[serde(default, deserialize_with = "reported_error")]
+    error: Option<ErrorDetail>,
 }
 
 /// The parts of a provider's error that are worth a log line.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "AnyError")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ErrorDetail {
-    code: Option<String>,
-    kind: Option<String>,
-    message: Option<String>,
+    pub(super) code: Option<String>,
+    pub(super) kind: Option<String>,
+    pub(super) message: Option<String>,
 }
 
-/// Providers send an object, compatible servers sometimes a bare text; codes are texts or numbers.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum AnyError {
-    Object {
-        code: Option<serde_json::Value>,
-        #[serde(rename = "type")]
-        kind: Option<String>,
-        message: Option<String>,
-    },
-    Text(String),
-}
-
-impl From<AnyError> for ErrorDetail {
-    fn from(error: AnyError) -> Self {
-        match error {
-            AnyError::Object { code, kind, message } => {
-                let code = code.and_then(|code| match code {
-                    serde_json::Value::String(code) => Some(code),
-                    serde_json::Value::Number(code) => Some(code.to_string()),
-                    _ => None,
-                });
-                Self { code, kind, message }
-            }
-            AnyError::Text(message) => Self { message: Some(message), ..Self::default() },
+/// Reads an `error` member of any form. Providers send an object, compatible servers sometimes a bare text; an empty one,
+/// as some servers add to every event, is no error.
+pub(super) fn reported_error<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ErrorDetail>, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(match serde_json::from_str(raw.get()) {
+        Ok(Value::Null | Value::Bool(false)) => None,
+        Ok(Value::String(message)) => Some(message)
+            .filter(|text| !text.is_empty())
+            .map(|text| ErrorDetail { message: Some(text), ..ErrorDetail::default() }),
+        Ok(Value::Object(members)) if members.is_empty() => None,
+        Ok(Value::Object(mut members)) => {
+            // Codes are texts or numbers.
+            let mut text = |name| match members.remove(name) {
+                Some(Value::String(text)) => Some(text),
+                Some(Value::Number(number)) => Some(number.to_string()),
+                _ => None,
+            };
+            Some(ErrorDetail { code: text("code"), kind: text("type"), message: text("message") })
         }
-    }
+        _ => Some(ErrorDetail::default()),
+    })
 }
 
 impl ErrorDetail {
+    /// The error whose members stand in the event itself, beside a `type` or `object` that says `error`.
+    pub(super) fn flat(event: &str) -> Self {
+        let detail = reported_error(&mut serde_json::Deserializer::from_str(event)).ok().flatten().unwrap_or_default();
+        Self { kind: detail.kind.filter(|kind| kind != "error"), ..detail }
+    }
+
     fn name(&self) -> Option<&str> {
         self.code.as_deref().or(self.kind.as_deref())
     }
@@ -181,25 +206,17 @@ impl ErrorDetail {
         [&self.code, &self.kind].into_iter().flatten().any(|name| name == "insufficient_quota")
     }
 
-    /// Without control characters, overlong texts, and any message that repeats one of `secrets`.
-    fn scrubbed(&self, secrets: &[&str]) -> Self {
-        let repeats =
-            |text: &str| secrets.iter().any(|secret| secret.len() >= MIN_SECRET_BYTES && text.contains(secret));
-        let clean = |text: &Option<String>, limit| {
-            text.as_deref().filter(|text| !text.is_empty() && !repeats(text)).map(|text| printable(text, limit))
-        };
+    /// Without secrets, control characters and overlong texts.
+    fn scrubbed(&self, secrets: &Secrets) -> Self {
+        let clean = |text: &Option<String>, limit| text.as_deref().and_then(|text| secrets.clean(text, limit));
         // A provider that turns a key down repeats parts of it.
-        let about_key = self.name().is_some_and(|name| name == "invalid_api_key");
+        let about_key = self.name().is_some_and(|name| matches!(name, "invalid_api_key" | "authentication_error"));
         Self {
             code: clean(&self.code, MAX_CODE_CHARS),
             kind: clean(&self.kind, MAX_CODE_CHARS),
             message: clean(&self.message, MAX_MESSAGE_CHARS).filter(|_| !about_key),
         }
     }
-}
-
-fn printable(text: &str, limit: usize) -> String {
-    text.chars().take(limit).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 impl std::fmt::Display for ErrorDetail {
@@ -220,7 +237,10 @@ mod tests {
     use super::*;
 
     fn status(code: u16, body: &str) -> Failure {
-        Failure::status(StatusCode::from_u16(code).unwrap(), body.as_bytes(), None, &["sk-secret", "the prompt"])
+        let turn = crate::runner::fixtures::turn("the prompt");
+        let key = http::HeaderValue::from_static("Bearer sk-secret-key-12345");
+        let secrets = Secrets::of_request(Some(&key), &url::Url::parse("https://x.example").unwrap(), &turn);
+        Failure::status(StatusCode::from_u16(code).unwrap(), body.as_bytes(), None, &secrets)
     }
 
     #[test]
@@ -244,14 +264,15 @@ mod tests {
     #[test]
     fn a_spent_budget_is_not_asked_again_whatever_the_provider_says() {
         let body = br#"{"error":{"code":"insufficient_quota","message":"m"}}"#;
-        let failure = Failure::status(StatusCode::TOO_MANY_REQUESTS, body, Some(Duration::from_secs(1)), &[]);
+        let failure =
+            Failure::status(StatusCode::TOO_MANY_REQUESTS, body, Some(Duration::from_secs(1)), &Secrets::default());
         assert_eq!(failure.retry, Retry::Never);
     }
 
     #[test]
     fn the_providers_wish_to_wait_is_kept() {
         let after = Duration::from_secs(7);
-        let failure = Failure::status(StatusCode::TOO_MANY_REQUESTS, b"", Some(after), &[]);
+        let failure = Failure::status(StatusCode::TOO_MANY_REQUESTS, b"", Some(after), &Secrets::default());
         assert_eq!(failure.retry, Retry::After(after));
     }
 
@@ -265,6 +286,9 @@ mod tests {
             (r#"{"error":{"code":404,"message":"m"}}"#, "; code: 404; message: m"),
             (r#"{"error":{"code":null,"message":""}}"#, ""),
             (r#"{"error":"m"}"#, "; message: m"),
+            (r#"{"error":{"code":{},"type":7,"message":["m"]}}"#, "; type: 7"),
+            (r#"{"error":{"message":{"text":"m"},"code":"c"}}"#, "; code: c"),
+            (r#"{"error":["m"]}"#, ""),
             (r#"{"detail":"m"}"#, ""),
             ("<html>no</html>", ""),
         ] {
@@ -276,13 +300,25 @@ mod tests {
     #[test]
     fn keys_and_prompts_that_the_provider_repeats_are_dropped() {
         for body in [
-            r#"{"error":{"message":"bad key sk-secret"}}"#,
+            r#"{"error":{"message":"bad key sk-secret-key-12345"}}"#,
+            r#"{"error":{"message":"bad key sk-secret-key..."}}"#,
             r#"{"error":{"message":"cannot answer: the prompt"}}"#,
-            r#"{"error":{"code":"sk-secret","type":"sk-secret"}}"#,
+            r#"{"error":{"code":"sk-secret-key-12345","type":"sk-secret-key"}}"#,
             r#"{"error":{"code":"invalid_api_key","message":"Incorrect API key provided: sk-se***et."}}"#,
         ] {
-            let text = status(401, body).error.to_string();
-            assert!(!text.contains("sk-se") && !text.contains("prompt"), "{text}");
+            for code in [400, 401, 429, 500] {
+                let text = status(code, body).error.to_string();
+                assert!(!text.contains("sk-se") && !text.contains("prompt"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_that_a_provider_says_of_a_credential_is_kept_but_its_code() {
+        for code in [401, 403] {
+            let text =
+                status(code, r#"{"error":{"code":"c","type":"t","message":"Who is sk-se...45?"}}"#).error.to_string();
+            assert!(text.ends_with(&format!("HTTP {code}; code: c; type: t")), "{text}");
         }
     }
 

@@ -5,6 +5,7 @@
 mod chat;
 mod credential;
 mod failure;
+mod redact;
 mod reply;
 mod responses;
 mod retry;
@@ -17,14 +18,15 @@ use std::time::{Duration, SystemTime};
 use async_stream::{stream, try_stream};
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt as _};
-use http::header::{ACCEPT, CONTENT_TYPE};
-use tokio::time::{Instant, timeout};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
 pub use retry::RetryPolicy;
 
 use self::credential::Credential;
 use self::failure::Failure;
+use self::redact::Secrets;
 use self::reply::{Counts, Progress, Reader, Request};
 use self::sse::EventReader;
 use super::deadline::until;
@@ -37,6 +39,12 @@ use crate::http::HttpClient;
 const MAX_REPLY_BYTES: usize = 1024 * 1024;
 /// How much of an error response is read.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
+/// How long an error response is read: what it says is only for the log.
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the counts of a reply are waited for once all of its text has come.
+const COUNTS_TIMEOUT: Duration = Duration::from_secs(1);
+/// How much of a model's name is kept, in characters.
+const MAX_MODEL_CHARS: usize = 128;
 
 /// Runs turns on a provider that speaks one of OpenAI's APIs.
 #[derive(Debug, Clone)]
@@ -120,16 +128,20 @@ impl Client {
     /// One request and the events of its reply.
     fn attempt<'a>(&'a self, turn: &'a Turn) -> impl Stream<Item = Result<RunnerEvent, Failure>> + 'a {
         try_stream! {
-            let secrets = self.secrets(turn);
-            let mut events = EventReader::new(self.send(turn, &secrets).await?, self.settings.idle_timeout);
+            let header = self.credential.header().await?;
+            let secrets = Secrets::of_request(header.as_ref().map(|(_, value)| value), &self.url, turn);
+            let mut events = EventReader::new(self.send(turn, header, &secrets).await?, self.settings.idle_timeout);
             let mut reader = Reader::new(self.settings.api);
             let mut bytes_left = MAX_REPLY_BYTES;
-            while let Some(data) = events.next().await? {
-                match reader.read(&data, &secrets)? {
+            let mut counts_by = None;
+            while let Some(progress) = advance(&mut events, &mut reader, &secrets, counts_by).await? {
+                match progress {
                     Progress::None => {}
                     Progress::Text(text) => {
                         bytes_left =
                             bytes_left.checked_sub(text.len()).ok_or_else(|| Failure::too_large("the reply"))?;
+                        // A server that says too early that it has finished gets time for the rest.
+                        counts_by = None;
                         yield RunnerEvent::TextDelta(text);
                     }
                     Progress::Complete => {
@@ -137,9 +149,12 @@ impl Client {
                         break;
                     }
                 }
+                if reader.is_finished() && counts_by.is_none() {
+                    counts_by = Some(Instant::now() + COUNTS_TIMEOUT);
+                }
             }
             let counts = reader.finish().ok_or_else(Failure::cut)?;
-            if let Some(usage) = self.usage(counts, turn) {
+            if let Some(usage) = self.usage(&counts, turn, &secrets) {
                 usage.log(&turn.agent.slug);
                 yield RunnerEvent::Usage(usage);
             }
@@ -148,10 +163,15 @@ impl Client {
     }
 
     /// The response to the turn's request, once it is known to be an event stream.
-    async fn send(&self, turn: &Turn, secrets: &[&str]) -> Result<reqwest::Response, Failure> {
+    async fn send(
+        &self,
+        turn: &Turn,
+        credential: Option<(HeaderName, HeaderValue)>,
+        secrets: &Secrets<'_>,
+    ) -> Result<reqwest::Response, Failure> {
         let http = self.http.get().map_err(|error| Failure::lasting(RunnerError::NotConfigured(error.to_string())))?;
         let mut request = http.post(self.url.clone()).header(ACCEPT, "text/event-stream");
-        if let Some((name, value)) = self.credential.header().await? {
+        if let Some((name, value)) = credential {
             request = request.header(name, value);
         }
         let request = request.json(&Request::new(turn, &self.settings));
@@ -161,41 +181,62 @@ impl Client {
         if !response.status().is_success() {
             return Err(self.error_response(response, secrets).await);
         }
-        match response.headers().get(CONTENT_TYPE).map(http::HeaderValue::as_bytes) {
-            Some(kind) if kind.to_ascii_lowercase().starts_with(b"text/event-stream") => Ok(response),
-            _ => Err(Failure::malformed("the answer is not an event stream".to_owned())),
+        match response.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes().to_ascii_lowercase()) {
+            Some(kind) if kind.starts_with(b"text/event-stream") => Ok(response),
+            // Some servers report an error with status 200.
+            Some(kind) if kind.starts_with(b"application/json") => {
+                let body = String::from_utf8_lossy(&short_body(response).await).into_owned();
+                Err(Failure::not_streamed(&body, secrets))
+            }
+            _ => Err(Failure::not_streamed("", secrets)),
         }
     }
 
-    async fn error_response(&self, mut response: reqwest::Response, secrets: &[&str]) -> Failure {
+    async fn error_response(&self, response: reqwest::Response, secrets: &Secrets<'_>) -> Failure {
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(self.clock.now().as_millis());
         let after = retry::retry_after(response.headers(), now);
-        let mut body = Vec::new();
-        while let Ok(Ok(Some(chunk))) = timeout(self.settings.idle_timeout, response.chunk()).await {
-            let room = MAX_ERROR_BODY_BYTES.saturating_sub(body.len());
-            body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-            if chunk.len() >= room {
-                break;
-            }
-        }
-        Failure::status(response.status(), &body, after, secrets)
+        let status = response.status();
+        Failure::status(status, &short_body(response).await, after, secrets)
     }
 
-    /// What a provider may repeat in an error, and the log must not.
-    fn secrets<'a>(&'a self, turn: &'a Turn) -> [&'a str; 2] {
-        let key = match &self.credential {
-            Credential::Fixed(_, value) => value.to_str().unwrap_or_default(),
-            _ => "",
-        };
-        [key.strip_prefix("Bearer ").unwrap_or(key), &turn.prompt]
-    }
-
-    fn usage(&self, counts: Counts, turn: &Turn) -> Option<Usage> {
+    fn usage(&self, counts: &Counts, turn: &Turn, secrets: &Secrets<'_>) -> Option<Usage> {
         let (input_tokens, output_tokens) = counts.usage?;
         let asked = turn.agent.model.as_ref().unwrap_or(&self.settings.default_model);
-        let model = if counts.model.is_empty() { asked.clone() } else { counts.model };
+        let model = secrets.clean(&counts.model, MAX_MODEL_CHARS).unwrap_or_else(|| asked.clone());
         Some(Usage { input_tokens, output_tokens, model, provider: self.settings.provider.name() })
     }
+}
+
+/// What the next event brings, or `None` at the end of the stream. From `counts_by` on, when the text is there, neither a
+/// silence nor a failure makes the reply worse: both are the end.
+async fn advance(
+    events: &mut EventReader,
+    reader: &mut Reader,
+    secrets: &Secrets<'_>,
+    counts_by: Option<Instant>,
+) -> Result<Option<Progress>, Failure> {
+    let mut next = async || match events.next().await? {
+        Some(data) => reader.read(&data, secrets).map(Some),
+        None => Ok(None),
+    };
+    match counts_by {
+        Some(by) => Ok(timeout_at(by, next()).await.ok().and_then(Result::ok).flatten()),
+        None => next().await,
+    }
+}
+
+/// What can be read of a small body in a short time.
+async fn short_body(mut response: reqwest::Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    let by = Instant::now() + ERROR_BODY_TIMEOUT;
+    while let Ok(Ok(Some(chunk))) = timeout_at(by, response.chunk()).await {
+        let room = MAX_ERROR_BODY_BYTES.saturating_sub(body.len());
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() >= room {
+            break;
+        }
+    }
+    body
 }
 
 fn request_url(settings: &ModelSettings) -> Url {

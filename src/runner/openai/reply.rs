@@ -1,8 +1,11 @@
 //! What both APIs have in common: a conversation goes in, text and counts come out.
 
-use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use super::failure::Failure;
+use super::redact::Secrets;
 use super::{chat, responses};
 use crate::runner::settings::{Api, ModelSettings};
 use crate::runner::{Speaker, Turn};
@@ -85,10 +88,18 @@ impl Reader {
     }
 
     /// Takes the data of one event; `secrets` are never repeated in a failure.
-    pub(super) fn read(&mut self, data: &str, secrets: &[&str]) -> Result<Progress, Failure> {
+    pub(super) fn read(&mut self, data: &str, secrets: &Secrets) -> Result<Progress, Failure> {
         match self {
             Self::Responses(reader) => reader.read(data, secrets),
             Self::Chat(reader) => reader.read(data, secrets),
+        }
+    }
+
+    /// Whether the whole reply has come; only its counts may be missing.
+    pub(super) fn is_finished(&self) -> bool {
+        match self {
+            Self::Responses(reader) => reader.is_finished(),
+            Self::Chat(reader) => reader.is_finished(),
         }
     }
 
@@ -98,5 +109,36 @@ impl Reader {
             Self::Responses(reader) => reader.finish(),
             Self::Chat(reader) => reader.finish(),
         }
+    }
+}
+
+/// Reads a member that the reply can do without: one that is null, or not what the API says, counts as missing.
+pub(super) fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(raw.get()).unwrap_or_default())
+}
+
+/// Reads a member that may hold parts of the reply: null counts as missing, anything else must be what the API says.
+pub(super) fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Tokens, out of whatever number a server writes.
+#[derive(Deserialize)]
+#[serde(from = "serde_json::Number")]
+pub(super) struct Tokens(pub(super) u64);
+
+impl From<serde_json::Number> for Tokens {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of a float saturates")]
+    fn from(number: serde_json::Number) -> Self {
+        Self(number.as_u64().unwrap_or_else(|| number.as_f64().unwrap_or_default() as u64))
     }
 }

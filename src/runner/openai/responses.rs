@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::failure::{ErrorDetail, Failure};
-use super::reply::{Counts, Message, Progress, messages};
+use super::failure::{ErrorDetail, Failure, reported_error};
+use super::redact::Secrets;
+use super::reply::{Counts, Message, Progress, Tokens, lenient, messages, nullable};
 use crate::runner::Turn;
 use crate::runner::settings::ModelSettings;
 
@@ -47,63 +48,71 @@ impl<'a> Request<'a> {
     }
 }
 
+/// The members of all events that matter here.
 #[derive(Deserialize)]
-#[serde(tag = "type")]
-enum Event {
-    /// A refusal is what the model says, so the caller gets to read it.
-    #[serde(rename = "response.output_text.delta", alias = "response.refusal.delta")]
-    Delta {
-        delta: String,
-        #[serde(default)]
-        output_index: u64,
-        #[serde(default)]
-        content_index: u64,
-    },
-    /// The last event of a reply; how it ended is its status, since compatible servers mix the names up.
-    #[serde(rename = "response.completed", alias = "response.incomplete", alias = "response.failed")]
-    End { response: Response },
-    #[serde(rename = "error")]
-    Error(ErrorEvent),
-    #[serde(other)]
-    Other,
+struct Event {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default, deserialize_with = "nullable")]
+    delta: Delta,
+    #[serde(default, deserialize_with = "lenient")]
+    output_index: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    content_index: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    item: Item,
+    #[serde(default, deserialize_with = "lenient")]
+    response: Response,
+    #[serde(default, deserialize_with = "reported_error")]
+    error: Option<ErrorDetail>,
 }
 
-/// OpenAI puts the fields of the error beside the type, Azure below `error`.
+/// Text, or what the deltas of other kinds of events hold.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum ErrorEvent {
-    Nested { error: ErrorDetail },
-    Flat(ErrorDetail),
+enum Delta {
+    Text(String),
+    Other(serde::de::IgnoredAny),
 }
 
-#[derive(Deserialize)]
+impl Default for Delta {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+#[derive(Deserialize, Default)]
+struct Item {
+    #[serde(rename = "type", default, deserialize_with = "lenient")]
+    kind: String,
+}
+
+#[derive(Deserialize, Default)]
 struct Response {
-    status: Status,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
+    status: String,
+    #[serde(default, deserialize_with = "lenient")]
     model: String,
-    usage: Option<ResponseUsage>,
+    #[serde(default, deserialize_with = "lenient")]
+    usage: ResponseUsage,
+    #[serde(default, deserialize_with = "reported_error")]
     error: Option<ErrorDetail>,
-    incomplete_details: Option<IncompleteDetails>,
+    #[serde(default, deserialize_with = "lenient")]
+    incomplete_details: IncompleteDetails,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Status {
-    Completed,
-    Incomplete,
-    #[serde(other)]
-    Failed,
-}
-
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct ResponseUsage {
-    input_tokens: u64,
-    output_tokens: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    input_tokens: Option<Tokens>,
+    #[serde(default, deserialize_with = "lenient")]
+    output_tokens: Option<Tokens>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct IncompleteDetails {
-    reason: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    reason: String,
 }
 
 /// Follows the events of one reply.
@@ -116,34 +125,65 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Takes the data of one event.
-    pub(super) fn read(&mut self, data: &str, secrets: &[&str]) -> Result<Progress, Failure> {
-        match serde_json::from_str(data).map_err(|_| Failure::unreadable(data, secrets))? {
-            Event::Delta { delta, output_index, content_index } => {
-                let part = (output_index, content_index);
-                // The parts of a reply are joined by one space, as in the Python runtime.
-                let is_next = self.part.replace(part).is_some_and(|last| last != part);
-                Ok(Progress::Text(if is_next { format!(" {delta}") } else { delta }))
+    pub(super) fn read(&mut self, data: &str, secrets: &Secrets) -> Result<Progress, Failure> {
+        // The end of a Chat Completions stream; some servers send it here as well.
+        if data.trim() == "[DONE]" {
+            return Ok(Progress::Complete);
+        }
+        let event: Event = serde_json::from_str(data).map_err(|_| Failure::unreadable(data, secrets))?;
+        match event.kind.as_str() {
+            // A refusal is what the model says, so the caller gets to read it.
+            "response.output_text.delta" | "response.refusal.delta" => match event.delta {
+                Delta::Text(text) => Ok(self.text(text, (event.output_index, event.content_index))),
+                Delta::Other(_) => Err(Failure::unreadable(data, secrets)),
+            },
+            "response.output_item.added" | "response.output_item.done"
+                if matches!(event.item.kind.as_str(), "function_call" | "custom_tool_call") =>
+            {
+                Err(Failure::tool_call())
             }
-            Event::End { response } => self.end(response, secrets),
-            Event::Error(ErrorEvent::Nested { error } | ErrorEvent::Flat(error)) => {
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                self.end(&event.kind, event.response, secrets)
+            }
+            "error" => {
+                // OpenAI puts the members of the error beside the type, Azure below `error`.
+                let error = event.error.unwrap_or_else(|| ErrorDetail::flat(data));
                 Err(Failure::reported(&error, secrets))
             }
-            Event::Other => Ok(Progress::None),
+            _ => Ok(Progress::None),
         }
     }
 
-    fn end(&mut self, response: Response, secrets: &[&str]) -> Result<Progress, Failure> {
-        let reason = response.incomplete_details.and_then(|details| details.reason);
-        match (response.status, reason.as_deref()) {
-            (Status::Failed, _) => Err(Failure::reported(&response.error.unwrap_or_default(), secrets)),
-            (Status::Incomplete, Some("content_filter")) => Err(Failure::content_filter()),
+    fn text(&mut self, text: String, part: (u64, u64)) -> Progress {
+        if text.is_empty() {
+            return Progress::None;
+        }
+        // The parts of a reply are joined by one space, as in the Python runtime.
+        let is_next = self.part.replace(part).is_some_and(|last| last != part);
+        Progress::Text(if is_next { format!(" {text}") } else { text })
+    }
+
+    /// How a reply ended is its status, since compatible servers mix the names of the events up.
+    fn end(&mut self, event: &str, response: Response, secrets: &Secrets) -> Result<Progress, Failure> {
+        let status = match response.status.as_str() {
+            known @ ("completed" | "incomplete" | "failed" | "cancelled") => known,
+            _ => event.strip_prefix("response.").unwrap_or_default(),
+        };
+        match (status, response.incomplete_details.reason.as_str()) {
+            ("incomplete", "content_filter") => Err(Failure::content_filter()),
             // A reply that ran into its token limit is a short reply.
-            (Status::Completed | Status::Incomplete, _) => {
-                let usage = response.usage.map(|usage| (usage.input_tokens, usage.output_tokens));
-                self.end = Some(Counts { model: response.model, usage });
+            ("completed" | "incomplete", _) => {
+                let usage = response.usage.input_tokens.zip(response.usage.output_tokens);
+                self.end =
+                    Some(Counts { model: response.model, usage: usage.map(|(input, output)| (input.0, output.0)) });
                 Ok(Progress::Complete)
             }
+            _ => Err(Failure::reported(&response.error.unwrap_or_default(), secrets)),
         }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.end.is_some()
     }
 
     /// What the reply cost, or nothing when it was not complete.
@@ -164,7 +204,7 @@ mod tests {
         let mut reader = Reader::default();
         let mut text = String::new();
         for event in events {
-            match reader.read(&event.to_string(), &[])? {
+            match reader.read(&event.to_string(), &Secrets::default())? {
                 Progress::Text(delta) => text.push_str(&delta),
                 Progress::Complete => break,
                 Progress::None => {}
@@ -213,6 +253,25 @@ mod tests {
     }
 
     #[test]
+    fn empty_deltas_are_no_text_and_begin_no_part() {
+        let (text, _) = read(&[delta("a", 0, 0), delta("", 1, 0), delta("b", 0, 0), delta("", 0, 1)]).unwrap();
+        assert_eq!(text, "ab");
+    }
+
+    #[test]
+    fn an_end_without_a_status_ends_as_its_name_says() {
+        for last in
+            [json!({"type": "response.completed"}), json!({"type": "response.incomplete", "response": {"status": 1}})]
+        {
+            let (text, counts) = read(&[delta("a", 0, 0), last]).unwrap();
+            assert_eq!((text.as_str(), counts), ("a", Some(Counts::default())));
+        }
+        let mut reader = Reader::default();
+        assert_eq!(reader.read("[DONE]", &Secrets::default()).unwrap(), Progress::Complete);
+        assert_eq!(reader.finish(), None);
+    }
+
+    #[test]
     fn a_reply_without_its_last_event_is_not_complete() {
         assert_eq!(read(&[delta("half", 0, 0)]).unwrap().1, None);
     }
@@ -232,7 +291,11 @@ mod tests {
             (json!({"type": "error", "error": {"type": "invalid_request_error"}}), Retry::Never, "invalid_request"),
             (json!({"error": {"message": "bare"}}), Retry::Backoff, "message: bare"),
             (json!("no event"), Retry::Never, "cannot be understood"),
-            (json!({"type": "response.completed"}), Retry::Never, "cannot be understood"),
+            (json!({"type": null}), Retry::Never, "cannot be understood"),
+            (json!({"type": "response.output_text.delta", "delta": ["a"]}), Retry::Never, "cannot be understood"),
+            (json!({"type": "response.completed", "response": {"status": "cancelled"}}), Retry::Backoff, "an error"),
+            (json!({"type": "response.failed", "response": null}), Retry::Backoff, "reported an error"),
+            (json!({"type": "response.output_item.added", "item": {"type": "function_call"}}), Retry::Never, "a tool"),
         ] {
             let failure = read(std::slice::from_ref(&event)).unwrap_err();
             assert_eq!(failure.retry, retry, "{event}");

@@ -1,81 +1,87 @@
 //! Server-sent events out of a response body, with bounds on size and silence.
 //!
-//! The part of the WHATWG event-stream format that model providers use: `data` lines joined by newlines, ended by a blank
-//! line. Event names, ids and comments are skipped: the JSON in `data` repeats the name.
+//! `sse-stream` reads the format; it buffers an event without limit, so what it is fed is counted here. Event names, ids and
+//! comments are skipped: the JSON in `data` repeats the name.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures::{StreamExt as _, TryStreamExt as _};
-use tokio_util::codec::{FramedRead, LinesCodec, LinesCodecError};
-use tokio_util::io::StreamReader;
+use async_stream::try_stream;
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt as _};
+use sse_stream::{Sse, SseByteStream};
+use tokio::time::timeout;
 
 use super::failure::Failure;
 
-/// The longest line. The last event of a Responses stream repeats instructions and reply, so this is well above both.
-const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
+/// The longest event. The last one of a Responses stream repeats instructions and reply, so this is well above both.
+const MAX_EVENT_BYTES: usize = 4 * 1024 * 1024;
 /// The longest stream, all events together.
 const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
 /// How long the end of the body is waited for once the reply is complete, so that the connection can be used again.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 
-type Lines = std::pin::Pin<Box<dyn futures::Stream<Item = Result<String, LinesCodecError>> + Send>>;
-
 /// The events of one response.
 pub(super) struct EventReader {
-    lines: Lines,
-    idle_timeout: Duration,
-    bytes_left: usize,
+    events: BoxStream<'static, Result<Sse, sse_stream::Error>>,
+    /// Bytes received since the last event.
+    pending_bytes: Arc<AtomicUsize>,
 }
 
 impl EventReader {
     /// Reads `response`; a silence longer than `idle_timeout` ends it with a failure.
     pub(super) fn new(response: reqwest::Response, idle_timeout: Duration) -> Self {
-        let body = StreamReader::new(response.bytes_stream().map_err(std::io::Error::other));
-        let lines = FramedRead::new(body, LinesCodec::new_with_max_length(MAX_LINE_BYTES));
-        Self { lines: lines.boxed(), idle_timeout, bytes_left: MAX_STREAM_BYTES }
+        let pending_bytes = Arc::<AtomicUsize>::default();
+        let chunks = chunks(response, idle_timeout, Arc::clone(&pending_bytes));
+        Self { events: SseByteStream::new(chunks.boxed()).boxed(), pending_bytes }
     }
 
     /// The data of the next event, or `None` at the end of the body. An event that the end cuts off is dropped, as the
     /// format demands.
     pub(super) async fn next(&mut self) -> Result<Option<String>, Failure> {
-        let mut data: Option<String> = None;
-        while let Some(line) = self.line().await? {
-            if line.is_empty() {
-                if data.is_some() {
-                    return Ok(data);
-                }
-                continue;
-            }
-            let Some(value) = line.strip_prefix("data:") else { continue };
-            let value = value.strip_prefix(' ').unwrap_or(value);
-            match &mut data {
-                Some(data) => {
-                    data.push('\n');
-                    data.push_str(value);
-                }
-                None => data = Some(value.to_owned()),
+        while let Some(event) = self.events.next().await {
+            self.pending_bytes.store(0, Ordering::Relaxed);
+            let data = event.map_err(failure)?.data;
+            // The format takes a block without data for no event; some servers keep the connection alive with them.
+            if let Some(data) = data.filter(|data| !data.is_empty()) {
+                return Ok(Some(data));
             }
         }
         Ok(None)
     }
 
-    async fn line(&mut self) -> Result<Option<String>, Failure> {
-        let line = match tokio::time::timeout(self.idle_timeout, self.lines.next()).await {
-            Err(_) => return Err(Failure::stalled(self.idle_timeout)),
-            Ok(None) => return Ok(None),
-            Ok(Some(Ok(line))) => line,
-            Ok(Some(Err(LinesCodecError::MaxLineLengthExceeded))) => return Err(Failure::too_large("an event")),
-            Ok(Some(Err(LinesCodecError::Io(error)))) => return Err(Failure::broken_body(&error)),
-        };
-        self.bytes_left =
-            self.bytes_left.checked_sub(line.len() + 1).ok_or_else(|| Failure::too_large("the stream"))?;
-        Ok(Some(line))
-    }
-
     /// Reads to the end of the body, but not for long: an unread body costs the connection.
     pub(super) async fn drain(mut self) {
-        let rest = async { while let Some(Ok(_)) = self.lines.next().await {} };
+        let rest = async { while let Some(Ok(_)) = self.events.next().await {} };
         // An end that does not come costs a new connection later, and nothing now.
-        let _ = tokio::time::timeout(DRAIN_TIMEOUT, rest).await;
+        let _ = timeout(DRAIN_TIMEOUT, rest).await;
+    }
+}
+
+fn chunks(
+    mut response: reqwest::Response,
+    idle_timeout: Duration,
+    pending_bytes: Arc<AtomicUsize>,
+) -> impl Stream<Item = Result<Bytes, Failure>> {
+    try_stream! {
+        let mut bytes_left = MAX_STREAM_BYTES;
+        loop {
+            let chunk = timeout(idle_timeout, response.chunk()).await.map_err(|_| Failure::stalled(idle_timeout))?;
+            let Some(chunk) = chunk.map_err(|_| Failure::broken_body())? else { return };
+            bytes_left = bytes_left.checked_sub(chunk.len()).ok_or_else(|| Failure::too_large("the stream"))?;
+            if pending_bytes.fetch_add(chunk.len(), Ordering::Relaxed) + chunk.len() > MAX_EVENT_BYTES {
+                Err(Failure::too_large("an event"))?;
+            }
+            yield chunk;
+        }
+    }
+}
+
+fn failure(error: sse_stream::Error) -> Failure {
+    match error {
+        sse_stream::Error::Body(cause) => cause.downcast().map_or_else(|_| Failure::broken_body(), |failure| *failure),
+        _ => Failure::malformed("the stream is not UTF-8".to_owned()),
     }
 }

@@ -344,3 +344,42 @@ async fn neither_key_nor_prompt_reaches_the_log_or_an_error() {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
 }
+
+#[tokio::test]
+async fn no_piece_of_the_key_reaches_the_log_or_an_error() {
+    let piece = format!("you sent Bearer {}... as {}", &KEY[..KEY.len() - 2], &KEY[4..]);
+    let said = json!({"error": {"message": piece, "type": &KEY[..12], "code": "c"}});
+    let stream = events(&[json!({"type": "error", "code": "c", "message": piece})]);
+    for answer in [
+        ResponseTemplate::new(401).set_body_json(&said),
+        ResponseTemplate::new(403).set_body_json(json!({"error": "sk-v***et is unknown"})),
+        ResponseTemplate::new(400).set_body_json(&said),
+        ResponseTemplate::new(200).set_body_json(&said),
+        stream,
+    ] {
+        let server = server([answer]).await;
+        let (log, _guard) = Log::start();
+        let error = reply_text(responses_runner(&server).run(turn("hello"))).await.unwrap_err();
+        let text = format!("{} {error} {error:?}", log.text());
+        assert!(text.contains("refused"), "{text}");
+        for piece in ["sk-v", "very-sec", "y-secret"] {
+            assert!(!text.contains(piece), "{piece} in {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_models_name_is_bounded_and_cannot_carry_the_key_into_the_log() {
+    for (name, expected) in [
+        (format!("gpt\n{}", "x".repeat(1_000_000)), format!("gpt {}", "x".repeat(124))),
+        (format!("gpt {KEY}"), "gpt [redacted]".to_owned()),
+        (String::new(), "gpt-4o-mini".to_owned()),
+    ] {
+        let mut last = completed();
+        last["response"]["model"] = name.into();
+        let server = server([events(&[last])]).await;
+        let seen: Vec<_> = responses_runner(&server).run(turn("hello")).map(Result::unwrap).collect().await;
+        let usage = Usage { input_tokens: 7, output_tokens: 3, model: expected, provider: "openai" };
+        assert_eq!(seen, [RunnerEvent::Usage(usage), RunnerEvent::Done]);
+    }
+}

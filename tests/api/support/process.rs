@@ -34,6 +34,16 @@ pub(crate) struct Program {
 impl Program {
     /// Starts the program in an environment of its own.
     pub(crate) fn serve(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::serve_read_from(watch::channel(true).1, folder, arguments, variables)
+    }
+
+    /// The same; its standard output is read from when `reading` says so.
+    pub(crate) fn serve_read_from(
+        reading: watch::Receiver<bool>,
+        folder: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_a2a-functions"))
             .arg("serve")
             .arg(folder)
@@ -46,8 +56,8 @@ impl Program {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let stdout = Lines::read(child.stdout.take().unwrap());
-        let stderr = Lines::read(child.stderr.take().unwrap());
+        let stdout = Lines::read(child.stdout.take().unwrap(), reading);
+        let stderr = Lines::read(child.stderr.take().unwrap(), watch::channel(true).1);
         Self { child, stdout, stderr }
     }
 
@@ -59,6 +69,12 @@ impl Program {
         url.replace("localhost", "127.0.0.1")
     }
 
+    /// Where the program listens.
+    pub(crate) async fn address(&self) -> String {
+        let endpoint = self.endpoint().await;
+        endpoint.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned()
+    }
+
     /// A good call of the agent `main` with this key.
     pub(crate) async fn call(&self, key: &str) -> Call {
         Call::post(self.endpoint().await).set("x-functions-key", key)
@@ -66,8 +82,7 @@ impl Program {
 
     /// Asks the program to stop.
     pub(crate) async fn terminate(&self) {
-        let id = self.child.id().expect("it runs").to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+        self.signal("-TERM").await;
     }
 
     /// Ends the program at once, as a host does.
@@ -75,9 +90,24 @@ impl Program {
         self.child.kill().await.unwrap();
     }
 
+    /// Asks the program to stop, as Ctrl-C does.
+    pub(crate) async fn interrupt(&self) {
+        self.signal("-INT").await;
+    }
+
+    async fn signal(&self, signal: &str) {
+        let id = self.child.id().expect("it runs").to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().await.unwrap().success());
+    }
+
+    /// Waits until the program has ended.
+    pub(crate) async fn exited(&mut self) -> ExitStatus {
+        timeout(PATIENCE, self.child.wait()).await.expect("the program ends").unwrap()
+    }
+
     /// Waits until the program has ended and all that it wrote was read.
     pub(crate) async fn ended(&mut self) -> ExitStatus {
-        let status = timeout(PATIENCE, self.child.wait()).await.expect("the program ends").unwrap();
+        let status = self.exited().await;
         self.stdout.closed().await;
         self.stderr.closed().await;
         status
@@ -93,11 +123,14 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    fn read(stream: impl AsyncRead + Unpin + Send + 'static) -> Self {
+    fn read(stream: impl AsyncRead + Unpin + Send + 'static, mut reading: watch::Receiver<bool>) -> Self {
         let lines = Arc::<Mutex<Vec<String>>>::default();
         let (sender, state) = watch::channel((0, false));
         let kept = Arc::clone(&lines);
         tokio::spawn(async move {
+            if reading.wait_for(|reading| *reading).await.is_err() {
+                return;
+            }
             let mut reader = BufReader::new(stream).lines();
             while let Ok(Some(line)) = reader.next_line().await {
                 kept.lock().unwrap().push(line);
