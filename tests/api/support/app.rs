@@ -128,7 +128,7 @@ impl App {
         }
         let loaded = load(folder.path(), self.variables.iter().cloned().collect());
         let catalog = loaded.catalog.ok_or_else(|| format!("{:?}", loaded.diagnostics))?;
-        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new(Arc::clone(&&self.clock))));
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new(Arc::clone(&self.clock))));
         let parts = AppParts {
             catalog: &catalog,
             environment: &loaded.environment,
