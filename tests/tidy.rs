@@ -24,7 +24,7 @@ const CONFINED: [(&str, &[&str]); 16] = [
     ("azure_core::", &["src/http/token.rs", "src/store/azure_table/", "src/runner/openai/credential.rs"]),
     ("reqwest::", &["src/http/", "src/runner/openai/"]),
     ("lambda_http::", &["src/edge/lambda.rs"]),
-    ("axum::", &["src/edge/", "src/binding/jsonrpc/endpoint.rs"]),
+    ("axum::", &["src/edge/", "src/binding/body.rs", "src/binding/jsonrpc/endpoint.rs"]),
     ("hyper::", &["src/edge/server"]),
     ("a2a_pb::", &["src/protocol/wire.rs"]),
     ("rmp_serde::", &["src/context/record.rs"]),
