@@ -10,7 +10,7 @@ use anyhow::ensure;
 use functions_test_host::{FunctionsHost, Keys, Profile};
 
 use crate::figure::{Bar, Figure, Unit, median};
-use crate::program::Programs;
+use crate::program::{Programs, sqlite};
 use crate::request::{KEY, Target, body};
 
 /// How many times the echo's time a cold start may take.
@@ -24,7 +24,8 @@ pub(crate) async fn measure(programs: &Programs, starts: usize) -> anyhow::Resul
     for _ in 0..starts {
         let echo = first_answer(programs, Target::Echo, "")?;
         plain.push(echo, first_answer(programs, Target::Conversation, "memory")?);
-        file.push(echo, first_answer(programs, Target::Conversation, &programs.sqlite()?)?);
+        let folder = tempfile::tempdir()?;
+        file.push(echo, first_answer(programs, Target::Conversation, &sqlite(folder.path()))?);
     }
     figures.push(plain.figure("cold start to the first answer", Some(MOST)));
     figures.push(file.figure("cold start to the first answer, store in a file", None));

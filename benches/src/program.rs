@@ -74,12 +74,11 @@ impl Programs {
         let child = command.spawn().with_context(|| format!("{} does not start", command.get_program().display()))?;
         Ok(Running { child, address, spawned })
     }
+}
 
-    /// A store of its own in a file.
-    pub(crate) fn sqlite(&self) -> anyhow::Result<String> {
-        let folder = tempfile::tempdir_in(self.scratch.path())?.keep();
-        Ok(format!("sqlite:{}", folder.join("state.sqlite").display()))
-    }
+/// The name of a store in a file of `folder`.
+pub(crate) fn sqlite(folder: &Path) -> String {
+    format!("sqlite:{}", folder.join("state.sqlite").display())
 }
 
 impl Running {
