@@ -7,7 +7,7 @@
 use std::io::IsTerminal as _;
 
 use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, fmt};
 
@@ -42,15 +42,15 @@ pub fn init(format: LogFormat, filter: Option<&str>) -> Result<(), TelemetryErro
         LogFormat::Text => false,
         LogFormat::Auto => !std::io::stdout().is_terminal(),
     };
-    let registry = tracing_subscriber::registry().with(filter);
-    // Spans are for exporters; a log line stands for itself. Without this filter the layer would write each span's fields
-    // into a buffer that nobody reads, which costs more than the line.
+    // Spans are for exporters, of which there is none yet; a log line stands for itself. Switched off here, a span costs
+    // nothing. Left on, its fields would be written into a buffer that nobody reads, at the price of several lines.
     let no_spans = filter_fn(|metadata| !metadata.is_span());
+    let registry = tracing_subscriber::registry().with(filter).with(no_spans);
     if json {
         let layer = fmt::layer().json().flatten_event(true).with_current_span(false).with_span_list(false);
-        registry.with(layer.with_filter(no_spans)).try_init()?;
+        registry.with(layer).try_init()?;
     } else {
-        registry.with(fmt::layer().compact().with_target(false).with_filter(no_spans)).try_init()?;
+        registry.with(fmt::layer().compact().with_target(false)).try_init()?;
     }
     Ok(())
 }
