@@ -15,6 +15,7 @@ use crate::edge::authority::{Authorities, AuthorityError};
 use crate::edge::{Door, Site};
 use crate::host_traits::HostTraits;
 use crate::http::HttpClient;
+use crate::runner::Runner;
 use crate::runner::select::{RunnerParts, select};
 use crate::runner::settings::{RunnerSettings, SettingsError};
 use crate::service::{ServedAgent, Service};
@@ -124,9 +125,17 @@ impl App {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let store = open_store(&parts.store, parts.environment, &clock, &random)?;
+        let runner = runner(parts, &clock, &random)?;
+        Self::over(parts, store, runner)
+    }
+
+    /// Puts an app together over a store and a runner that exist already, whatever `parts` says of either.
+    pub fn over(parts: &AppParts<'_>, store: Arc<dyn Store>, runner: Arc<dyn Runner>) -> Result<Self, AppError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let (ring, made_up_key) = key_ring(parts, &*random)?;
         let sites = sites(parts.catalog)?;
-        let service = Arc::new(service(parts, store, &clock, &random)?);
+        let service = Arc::new(service(parts, store, runner, &clock, &random)?);
         let door = Door::new(
             parts.host,
             &parts.catalog.route_prefix,
@@ -230,16 +239,25 @@ fn last_change(catalog: &Catalog, agent: &Agent) -> SystemTime {
         .unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
+fn runner(
+    parts: &AppParts<'_>,
+    clock: &Arc<dyn Clock>,
+    random: &Arc<dyn Random>,
+) -> Result<Arc<dyn Runner>, SettingsError> {
+    let settings = RunnerSettings::from_env(parts.environment)?;
+    let http = HttpClient::from_env(parts.environment);
+    let runner_parts = RunnerParts { http, clock: Arc::clone(clock), random: Arc::clone(random) };
+    Ok(select(&settings, parts.local, runner_parts))
+}
+
 fn service(
     parts: &AppParts<'_>,
     store: Arc<dyn Store>,
+    runner: Arc<dyn Runner>,
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn Random>,
 ) -> Result<Service, AppError> {
     let limits = &parts.catalog.limits;
-    let settings = RunnerSettings::from_env(parts.environment)?;
-    let http = HttpClient::from_env(parts.environment);
-    let runner_parts = RunnerParts { http, clock: Arc::clone(clock), random: Arc::clone(random) };
     let lease = lease(parts.environment)?;
     let times = LeaseTimes { duration: lease, retention: limits.context_retention };
     let secret = parts.environment.get_filled(variables::CONTEXT_SECRET.name);
@@ -252,7 +270,7 @@ fn service(
         admission: Admission::new(store, Arc::clone(clock), Arc::clone(random), times),
         capacity,
         contexts,
-        runner: select(&settings, parts.local, runner_parts),
+        runner,
         random: Arc::clone(random),
     })
 }

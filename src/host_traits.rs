@@ -6,7 +6,7 @@
 pub struct HostTraits {
     /// The host has checked the function key or master key before the request arrives here.
     pub checks_keys: bool,
-    /// The host sets `x-ms-invocation-id`, and overrides a client's own value of it.
+    /// The host names each request in `x-azure-functions-invocationid`, in place of a client's own value or after it.
     pub sets_invocation_id: bool,
     /// The public host name arrives in `X-Forwarded-Host`, set by the host and not by the client.
     pub forwards_host: bool,

@@ -5,7 +5,7 @@ pub mod jsonrpc;
 pub mod methods;
 
 /// What became of a request, for the request log; rides on the response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The operation, empty when none was reached.
     pub method: &'static str,
@@ -13,4 +13,8 @@ pub struct Outcome {
     pub name: &'static str,
     /// JSON-RPC error code, 0 without one.
     pub code: i32,
+    /// The server is to blame for the error.
+    pub fault: bool,
+    /// What is behind the error, for the log alone.
+    pub cause: Option<String>,
 }

@@ -12,6 +12,12 @@ use crate::config::{Environment, app_root, printable};
 
 /// Options of `agents`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Findings go to standard error; a folder that cannot start is not listed. The exit status is that of `check`.
+
+Examples:
+  a2a-functions agents my-app
+  a2a-functions agents --json my-app")]
 pub(super) struct AgentsArgs {
     /// The app folder; the current one when left out.
     dir: Option<PathBuf>,

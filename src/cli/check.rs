@@ -8,10 +8,16 @@ use crate::config::{Code, Diagnostics, Environment, Summary, app_root, to_json};
 
 /// Options of `check`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 when the folder can be served, 1 when something must be changed, 2 when it cannot be read.
+
+Examples:
+  a2a-functions check my-app
+  a2a-functions check --json my-app")]
 pub(super) struct CheckArgs {
     /// The app folder; the current one when left out.
     dir: Option<PathBuf>,
-    /// Print the findings as JSON (their shape is in docs/diagnostics.md).
+    /// Print the findings as JSON; match on `code`, texts may change.
     #[arg(long)]
     json: bool,
 }

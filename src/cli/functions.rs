@@ -9,7 +9,7 @@ use serde_json::json;
 use super::check::status;
 use super::{ExitStatus, Output};
 use crate::agents::load;
-use crate::config::{Environment, app_root};
+use crate::config::{Environment, app_root, variables};
 use crate::functions_app::{AppFile, completed_host_json, function_files, new_host_json};
 
 /// Options of `functions`.
@@ -21,12 +21,22 @@ pub(super) struct FunctionsArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum FunctionsCommand {
-    /// Write host.json and a function.json for every route of every agent that has an A2A endpoint.
+    /// Write host.json, and a function.json for each route of each agent that has an A2A endpoint.
     Init(InitArgs),
 }
 
 /// Options of `functions init`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+host.json starts this program, `a2a-functions serve`, as a custom handler. Each function.json asks for the keys that the \
+agent's http_auth demands: repeat the command after adding or renaming agents, and with --force after changing it.
+
+Either every file is written or none. Exit status: 0 when the files are as they should be, 1 when a file says something \
+else and --force is not given or the agents cannot be served, 2 when the folder cannot be read.
+
+Examples:
+  a2a-functions functions init my-app
+  a2a-functions functions init --force my-app")]
 struct InitArgs {
     /// The app folder; the current one when left out.
     dir: Option<PathBuf>,
@@ -47,7 +57,8 @@ pub(super) fn run(args: &FunctionsArgs, environment: Environment, output: &mut O
 
 fn init(args: &InitArgs, environment: Environment, output: &mut Output) -> ExitStatus {
     let root = app_root(args.dir.as_deref(), &environment);
-    let loaded = load(&root, environment);
+    // Every Functions host sets it, and agents may put it into their address. What is written here does not depend on it.
+    let loaded = load(&root, environment.or(variables::WEBSITE_HOSTNAME.name, "localhost:7071"));
     output.message_findings(&loaded.diagnostics);
     let Some(catalog) = &loaded.catalog else { return status(&loaded.diagnostics) };
     let plan = function_files(catalog).map_err(|error| error.to_string()).and_then(|functions| plan(&root, functions));

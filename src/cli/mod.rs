@@ -38,7 +38,14 @@ impl From<ExitStatus> for ExitCode {
 
 /// Serve markdown-authored agents over the Agent2Agent (A2A) protocol.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(
+    version,
+    after_help = "\
+First steps:
+  a2a-functions serve examples/incident-triage   serve an example and print a request to try
+  a2a-functions check my-app                     see what is wrong with a folder of your own
+  a2a-functions functions init my-app            make it an Azure Functions app"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -48,11 +55,11 @@ struct Cli {
 enum Command {
     /// Serve the agents of an app folder.
     Serve(serve::ServeArgs),
-    /// Check an app folder: 0 when it can be served, 1 when something must be changed, 2 when it cannot be read.
+    /// Check an app folder, and say what to change.
     Check(check::CheckArgs),
     /// List the agents of an app folder, and where each is reached.
     Agents(agents::AgentsArgs),
-    /// Make an app folder a Functions app.
+    /// Make an app folder an Azure Functions app.
     Functions(functions::FunctionsArgs),
 }
 

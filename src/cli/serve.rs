@@ -22,14 +22,19 @@ const EMBEDDED_STORE: &str = ".a2a/state.sqlite";
 /// Options of `serve`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Under the Azure Functions host the port comes from FUNCTIONS_CUSTOMHANDLER_PORT and state is kept in Azure Tables; on AWS \
-Lambda events are read from the runtime. Without a model provider in the environment, a local run answers with canned \
-replies that say so.
-
 Examples:
   a2a-functions serve examples/incident-triage
   a2a-functions serve --port 8080 --store memory
-  OPENAI_API_KEY=... a2a-functions serve my-app")]
+  OPENAI_API_KEY=... a2a-functions serve my-app
+
+When it listens on loopback, a run without a model provider answers with canned replies that say so, and a run without \
+A2A_FUNCTION_KEYS makes up a key and prints it.
+
+The host that starts the process is recognised. Under the Azure Functions host the port is that of \
+FUNCTIONS_CUSTOMHANDLER_PORT; on AWS Lambda there is none. Both log JSON.
+
+Exit status: 0 after SIGTERM or Ctrl-C, 1 when the app cannot be served, 2 when the command line, A2A_STORE or A2A_LOG is \
+wrong or the folder cannot be read.")]
 pub(super) struct ServeArgs {
     /// The app folder; the current one when left out.
     app_dir: Option<PathBuf>,
@@ -39,7 +44,8 @@ pub(super) struct ServeArgs {
     /// The port to listen on; 0 takes any free one.
     #[arg(long, default_value_t = 7071)]
     port: u16,
-    /// Where state is kept: memory, sqlite:PATH or azure-table.
+    /// Where state is kept: memory, sqlite:PATH or azure-table. Left out, `A2A_STORE` decides, else the host: a SQLite
+    /// file .a2a/state.sqlite in the app folder, or Azure Tables under the Functions host. On Lambda it must be named.
     #[arg(long)]
     store: Option<StoreChoice>,
     /// How log lines look.

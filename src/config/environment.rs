@@ -30,6 +30,13 @@ impl Environment {
         self.get(name).map(str::trim).filter(|value| !value.is_empty())
     }
 
+    /// Sets a variable unless it is set.
+    #[must_use]
+    pub fn or(mut self, name: &str, value: &str) -> Self {
+        self.variables.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        self
+    }
+
     /// Adds values that are not set yet. A variable of the process wins, even when it is empty; an empty value of the file
     /// sets nothing, as with Core Tools.
     pub(super) fn fill_from(&mut self, values: impl IntoIterator<Item = (String, String)>) {

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use axum::body::Body;
 use bytes::Bytes;
 use http::uri::PathAndQuery;
-use http::{HeaderValue, Request, Response, Uri};
+use http::{Request, Response, Uri};
 use lambda_http::RequestExt as _;
 
 use super::Door;
+use super::log::InvocationId;
 
 /// Leading segments of a path that a stage, a custom domain's mapping, or both may have put there.
 const MAX_FOREIGN_SEGMENTS: usize = 3;
-/// Carries Lambda's id of the invocation to the log.
-const REQUEST_ID: &str = "x-amzn-request-id";
 
 /// Answers events until Lambda ends the process.
 pub async fn serve(door: Door) -> Result<(), lambda_http::Error> {
@@ -27,11 +26,10 @@ pub async fn serve(door: Door) -> Result<(), lambda_http::Error> {
 
 /// Answers one event that `lambda_http` has turned into a request.
 pub async fn answer(door: &Door, event: lambda_http::Request) -> Response<Body> {
-    let id = event.lambda_context_ref().and_then(|context| HeaderValue::from_str(&context.request_id).ok());
+    let id = event.lambda_context_ref().map(|context| InvocationId(context.request_id.clone()));
     let (mut parts, body) = event.into_parts();
-    parts.headers.remove(REQUEST_ID);
     if let Some(id) = id {
-        parts.headers.insert(REQUEST_ID, id);
+        parts.extensions.insert(id);
     }
     parts.uri = own_uri(door, &parts.uri);
     let body = Body::from(match body {

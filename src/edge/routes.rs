@@ -82,7 +82,7 @@ impl Door {
         }
         let origin = door.authorities.admit(&request);
         let (parts, body) = request.into_parts();
-        let log = RequestLog::open(&parts, target.slug(), &*door.service.random);
+        let log = RequestLog::open(&parts, target.slug(), door.host, &*door.service.random);
         let response = match origin {
             Err(misdirected) => {
                 let (status, text) = misdirected.answer();

@@ -1,5 +1,7 @@
 //! The listener of a plain process and of a Functions custom handler: HTTP/1.1, bounded, stopped without losing requests.
 
+mod linger;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::Service;
+
+use self::linger::LingeringBody;
 
 /// Connections that are served at a time; more wait in the listener's queue.
 const MAX_CONNECTIONS: usize = 1024;
@@ -97,5 +101,5 @@ where
 type IntoAxum = fn(Request<hyper::body::Incoming>) -> Request<Body>;
 
 fn into_axum(request: Request<hyper::body::Incoming>) -> Request<Body> {
-    request.map(Body::new)
+    LingeringBody::of(request)
 }

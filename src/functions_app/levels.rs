@@ -14,8 +14,8 @@ use crate::agents::Catalog;
 /// A function that lets callers in whom its agent would refuse, or the other way round.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{function}/function.json has authLevel {found:?}, but {agent} has http_auth {wanted:?}: repeat `a2a-functions \
-     functions init` after changing http_auth"
+    "{function}/function.json has authLevel {found:?}, but {agent} has http_auth {wanted:?}: run `a2a-functions \
+     functions init --force` after changing http_auth"
 )]
 pub struct LevelMismatch {
     function: String,

@@ -1,3 +1,5 @@
+//! The outbound client against a local server.
+
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 

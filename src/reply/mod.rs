@@ -31,6 +31,9 @@ pub enum TurnError {
     /// The context went to another owner, or its store failed, while the agent ran.
     #[error(transparent)]
     Lease(#[from] LeaseError),
+    /// The run panicked; what it said went to standard error.
+    #[error("the run panicked")]
+    Panicked,
 }
 
 /// Runs a turn to its end, keeping what it holds from lapsing on the way.

@@ -1,8 +1,10 @@
 //! `SendMessage` under the simple profile: find the context, get in, run the agent, record the turn, answer.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tracing::{Instrument as _, field};
@@ -152,8 +154,10 @@ impl Conduct {
             deadline: self.deadline,
             session_id: self.context.session_id.clone(),
         };
-        let outcome = reply::collect(&*self.service.runner, turn, &mut permit, slot).instrument(span.clone()).await;
-        match outcome {
+        let run = reply::collect(&*self.service.runner, turn, &mut permit, slot).instrument(span.clone());
+        // A panic ends the run alone: the context is given free like after any other failure.
+        let outcome = AssertUnwindSafe(run).catch_unwind().await;
+        match outcome.unwrap_or(Err(TurnError::Panicked)) {
             Ok(answer) => {
                 span.record("af.agent.outcome", "success");
                 span.record("af.agent.response_bytes", answer.text.chars().count());
@@ -261,7 +265,7 @@ fn turn_failed(error: TurnError) -> ServiceError {
             format!("The agent's reply is larger than {MAX_REPLY_BYTES} bytes."),
         ),
         TurnError::Lease(error) => lease_failed(error),
-        TurnError::Runner(error) => {
+        TurnError::Runner(_) | TurnError::Panicked => {
             ServiceError::new(ErrorKind::Internal, "The agent failed to answer.").caused_by(error)
         }
     }
@@ -273,6 +277,6 @@ fn fault_domain(error: &TurnError) -> &'static str {
         TurnError::TooLarge | TurnError::Runner(RunnerError::NotConfigured(_)) => "app",
         TurnError::Runner(RunnerError::Refused(_) | RunnerError::Unavailable(_) | RunnerError::Malformed(_)) => "model",
         TurnError::Lease(_) => "platform",
-        TurnError::Runner(_) => "unknown",
+        TurnError::Runner(_) | TurnError::Panicked => "unknown",
     }
 }

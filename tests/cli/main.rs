@@ -4,6 +4,8 @@
 
 mod agents;
 mod check;
+mod functions;
+mod help;
 
 use std::fs;
 use std::path::Path;

@@ -9,6 +9,7 @@ mod bench;
 #[path = "../support/clock.rs"]
 mod clock;
 mod contracts;
+mod requests;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,10 @@ fn main() -> ExitCode {
             }));
         }
     }
+    trials.push(Trial::test("azure_table::a_turn_is_three_requests", || {
+        block_on(requests::a_turn_is_three_requests());
+        Ok(())
+    }));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

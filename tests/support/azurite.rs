@@ -20,6 +20,7 @@ pub(crate) struct Azurite {
     connection_string: String,
 }
 
+#[allow(dead_code, reason = "each test binary uses a part of it")]
 impl Azurite {
     /// Starts an empty emulator on free loopback ports and waits until all of its services listen.
     pub(crate) async fn start() -> Self {
@@ -53,6 +54,12 @@ impl Azurite {
     /// What `AzureWebJobsStorage` says to use it.
     pub(crate) fn connection_string(&self) -> &str {
         &self.connection_string
+    }
+
+    /// Where its table service is, with the account's name as the path.
+    pub(crate) fn table_endpoint(&self) -> &str {
+        let (_, rest) = self.connection_string.split_once("TableEndpoint=").expect("a table service");
+        rest.trim_end_matches(';')
     }
 }
 

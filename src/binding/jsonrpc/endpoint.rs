@@ -25,11 +25,12 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// Longest idempotency key, in bytes.
 const MAX_KEY_BYTES: usize = 255;
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const INVOCATION_ID: &str = "x-ms-invocation-id";
+/// The host's id of a request. Its other name, `x-ms-invocation-id`, is a client's own where the host rebuilds requests.
+const INVOCATION_ID: &str = "x-azure-functions-invocationid";
 
 /// Answers a POST to an agent's endpoint.
 ///
-/// `trusts_invocation_id`: the host sets the header of that name itself, on every attempt of a request the same.
+/// `trusts_invocation_id`: the host gives each request an id, on every attempt of it the same.
 pub async fn answer(
     service: &Arc<Service>,
     agent: &Arc<ServedAgent>,
@@ -101,11 +102,16 @@ fn repeat(caller: &Caller, headers: &HeaderMap, trusts_invocation_id: bool) -> R
             return Ok(Repeat::MessageId);
         }
     }
-    let invocation = headers.get_all(INVOCATION_ID).iter().next_back().and_then(|id| id.to_str().ok());
-    Ok(match invocation {
+    Ok(match invocation_id(headers) {
         Some(id) if trusts_invocation_id && !id.is_empty() => Repeat::Invocation(id.to_owned()),
         _ => Repeat::Unknown,
     })
+}
+
+/// The host's value comes last, on a line of its own or joined to a client's.
+fn invocation_id(headers: &HeaderMap) -> Option<&str> {
+    let line = headers.get_all(INVOCATION_ID).iter().next_back()?.to_str().ok()?;
+    line.rsplit(',').next().map(str::trim)
 }
 
 fn success(id: RequestId<'_>, sent: &Sent, method: &'static str, headers: &HeaderMap) -> Response<Body> {
@@ -118,28 +124,26 @@ fn success(id: RequestId<'_>, sent: &Sent, method: &'static str, headers: &Heade
         response.headers_mut().insert(A2A_EXTENSIONS, HeaderValue::from_static(IDEMPOTENT_SEND));
     }
     let name = if sent.replayed { "replayed" } else { "success" };
-    response.extensions_mut().insert(Outcome { method, name, code: 0 });
+    response.extensions_mut().insert(Outcome { method, name, code: 0, fault: false, cause: None });
     response
 }
 
 fn failure(id: RequestId<'_>, error: &ServiceError, method: &'static str) -> Response<Body> {
     let row = error.row();
-    if let Some(cause) = std::error::Error::source(error) {
-        tracing::error!(method, reason = row.reason, cause = %Chain(cause), "a request failed");
-    }
     let mut response = json(http_status(error.kind()), encode_error(id, error));
     if let Some(delay) = error.retry_delay() {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(delay.as_secs().max(1)));
     }
     let name = row.own_reason.unwrap_or(row.reason);
-    response.extensions_mut().insert(Outcome { method, name, code: row.json_rpc });
+    let cause = std::error::Error::source(error).map(|cause| Chain(cause).to_string());
+    let outcome = Outcome { method, name, code: row.json_rpc, fault: row.http.is_server_error(), cause };
+    response.extensions_mut().insert(outcome);
     response
 }
 
 /// The refusal of a caller. Gateways may rename the challenge's header, so the body names the scheme, too.
 pub fn refuse(refusal: Refusal) -> Response<Body> {
-    let error = ServiceError::unauthenticated("function_key").with_metadata("header", KEY_HEADER);
-    tracing::info!(reason = %refusal, "a caller was refused");
+    let error = ServiceError::unauthenticated("function_key").with_metadata("header", KEY_HEADER).caused_by(refusal);
     let mut response = failure(RequestId::NULL, &error, "");
     let challenge = HeaderValue::from_static("ApiKey realm=\"a2a-functions\", header=\"x-functions-key\"");
     response.headers_mut().insert(WWW_AUTHENTICATE, challenge);

@@ -1,5 +1,7 @@
+//! The client against scripted replies of a provider.
+
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use serde_json::{Value, json};
 use wiremock::matchers::any;
@@ -52,7 +54,8 @@ fn completed() -> Value {
 
 /// A server that gives the answers in order, each once.
 async fn server(answers: impl IntoIterator<Item = ResponseTemplate>) -> MockServer {
-    let server = MockServer::start().await;
+    // Not one of the shared servers: a request that another test has given up may still be on its way to those.
+    let server = MockServer::builder().start().await;
     for answer in answers {
         Mock::given(any()).respond_with(answer).up_to_n_times(1).mount(&server).await;
     }
@@ -67,8 +70,13 @@ async fn request_count(server: &MockServer) -> usize {
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
+/// With one subscriber alive, `tracing` asks the thread that comes first to a log line whether anybody listens to it, and
+/// remembers a no for all threads. A second subscriber, never used, makes it ask all of them.
+static SECOND: LazyLock<tracing::Dispatch> = LazyLock::new(|| tracing::Dispatch::new(tracing_subscriber::registry()));
+
 impl Log {
     fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+        LazyLock::force(&SECOND);
         let log = Self::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()

@@ -1,3 +1,5 @@
+//! Which settings the environment leads to.
+
 use super::*;
 
 fn settings(variables: &[(&str, &str)]) -> Result<RunnerSettings, SettingsError> {

@@ -5,6 +5,7 @@ mod bounds;
 mod concurrency;
 mod expiry;
 mod ranges;
+pub(crate) mod turns;
 mod writes;
 
 use std::pin::Pin;
@@ -28,7 +29,7 @@ macro_rules! contracts {
 use contracts;
 
 pub(crate) fn all() -> Vec<Contract> {
-    [writes::all(), atomicity::all(), expiry::all(), ranges::all(), bounds::all(), concurrency::all()]
+    [writes::all(), atomicity::all(), expiry::all(), ranges::all(), bounds::all(), concurrency::all(), turns::all()]
         .into_iter()
         .flatten()
         .collect()

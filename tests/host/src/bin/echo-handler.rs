@@ -1,6 +1,7 @@
 //! A custom handler for the host's own tests: it answers with what it was sent, or misbehaves as asked.
 //!
-//! At start: `--delay MS`, `--exit CODE`, `--never-listen`, `--silent` (accepts and never answers), `--stderr TEXT`.
+//! At start: `--delay MS`, `--exit CODE`, `--never-listen`, `--silent` (accepts and never answers), `--stderr TEXT`,
+//! `--refuse-first` (prints the first request and answers it 404).
 //! Per request, in the header `x-behave`: see [`behave`]. An envelope is answered as its `Data.req.Body.reply` says.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a handler prints is under test")]
 
@@ -11,7 +12,7 @@ use std::{
     process,
     sync::{
         LazyLock,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
@@ -41,6 +42,8 @@ type Answer = Result<Response<AnyBody>, BoxError>;
 static RELEASE: LazyLock<Notify> = LazyLock::new(Notify::new);
 /// Requests answered by `drop-first` so far.
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
+/// Whether the first request is behind us.
+static GREETED: AtomicBool = AtomicBool::new(false);
 /// Trigger envelopes failed so far.
 static FAILED: AtomicUsize = AtomicUsize::new(0);
 
@@ -65,6 +68,7 @@ async fn main() -> Result<(), BoxError> {
     let port: u16 = env::var("FUNCTIONS_CUSTOMHANDLER_PORT")?.parse()?;
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let silent = option("--silent").is_some();
+    GREETED.store(option("--refuse-first").is_none(), Ordering::SeqCst);
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
@@ -76,6 +80,10 @@ async fn main() -> Result<(), BoxError> {
 async fn answer(request: Request<Incoming>, silent: bool) -> Answer {
     if silent {
         std::future::pending::<()>().await;
+    }
+    if !GREETED.swap(true, Ordering::SeqCst) {
+        println!("first {} {} {:?}", request.method(), request.uri(), request.headers());
+        return Ok(Response::builder().status(StatusCode::NOT_FOUND).body(empty())?);
     }
     let behaviour = request.headers().get("x-behave").and_then(|value| value.to_str().ok()).map(str::to_owned);
     match behaviour {
@@ -118,6 +126,11 @@ async fn behave(behaviour: &str, request: Request<Incoming>) -> Answer {
             tokio::spawn(async move { sender.send(Err("cut".into())).await });
             Ok(Response::new(body))
         }
+        "spawn" => {
+            // In the handler's own process group, as children are unless they ask for another.
+            let child = process::Command::new("sleep").arg("1000").spawn()?;
+            Ok(Response::new(full(child.id().to_string())))
+        }
         "stream" => Ok(Response::builder().header("content-type", "text/event-stream").body(released_stream())?),
         "release" => {
             RELEASE.notify_waiters();
@@ -135,6 +148,7 @@ fn released_stream() -> AnyBody {
     let released = RELEASE.notified();
     tokio::spawn(async move {
         // A failure to send means that the client went away.
+        println!("stream opened");
         let _ = sender.send(Ok(Bytes::from_static(b"one\n"))).await;
         released.await;
         let _ = sender.send(Ok(Bytes::from_static(b"two\n"))).await;
@@ -180,9 +194,12 @@ async fn echo(request: Request<Incoming>) -> Answer {
 }
 
 fn is_envelope<B>(request: &Request<B>) -> bool {
-    let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    let is = |name, start: &str| {
+        request.headers().get(name).is_some_and(|value: &HeaderValue| value.as_bytes().starts_with(start.as_bytes()))
+    };
     request.method() == Method::POST
-        && agent.starts_with("Azure-Functions-Host/")
+        && is(header::USER_AGENT, "Azure-Functions-Host/")
+        && is(header::CONTENT_TYPE, "application/json; charset=utf-8")
         && !request.headers().contains_key("x-ms-invocation-id")
 }
 

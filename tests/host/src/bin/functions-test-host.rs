@@ -1,11 +1,14 @@
 //! Runs an app under the stand-in host, like `func start` without the Azure tools.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to its user")]
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{cell::Cell, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Parser, ValueEnum};
 use functions_test_host::{FunctionsHost, Keys, LogLevel, LogLine, Profile};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::timeout,
+};
 
 /// A stand-in for the Azure Functions host.
 #[derive(Debug, Parser)]
@@ -80,12 +83,15 @@ async fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn std::error::Error
     let host = builder.start().await?;
     println!("listening on {} ({:?} mode), functions: {}", host.base_url(), host.mode(), host.functions().join(", "));
     let mut terminate = signal(SignalKind::terminate())?;
+    let printed = Cell::new(0);
     let stopped = tokio::select! {
-        () = print_logs(&host) => None,
+        () = print_logs(&host, &printed) => None,
         reason = all_stopped(&host, arguments.copies) => Some(reason),
         _ = terminate.recv() => None,
         interrupted = tokio::signal::ctrl_c() => { interrupted?; None }
     };
+    // What was logged last, such as the reason of a stop.
+    let _ = timeout(Duration::ZERO, print_logs(&host, &printed)).await;
     host.stop().await;
     match stopped {
         None => Ok(ExitCode::SUCCESS),
@@ -103,18 +109,16 @@ async fn all_stopped(host: &FunctionsHost, copies: usize) -> String {
 }
 
 /// Prints log lines as they arrive; never returns.
-async fn print_logs(host: &FunctionsHost) {
-    let mut printed = 0;
+async fn print_logs(host: &FunctionsHost, printed: &Cell<usize>) {
     loop {
-        let (lines, count) = host.logs_after(printed).await;
-        printed = count;
+        let (lines, count) = host.logs_after(printed.get()).await;
+        printed.set(count);
         lines.iter().for_each(print_line);
     }
 }
 
 fn print_line(line: &LogLine) {
-    let text = format!("[{} {:?}] {}", line.copy, line.source, line.text);
-    if line.level == LogLevel::Information { println!("{text}") } else { eprintln!("{text}") }
+    if line.level == LogLevel::Information { println!("{line}") } else { eprintln!("{line}") }
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {

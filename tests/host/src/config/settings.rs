@@ -83,7 +83,8 @@ fn flatten(value: &Value, path: &mut String, into: &mut BTreeMap<String, String>
             let mut numbered = items.iter().enumerate();
             return numbered.try_for_each(|(index, value)| flatten_member(&index.to_string(), value, path, into));
         }
-        Value::Null => return Ok(()),
+        // The host keeps the key of a null, with an empty text.
+        Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };

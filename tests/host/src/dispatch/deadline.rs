@@ -8,7 +8,7 @@ use std::{
 use tokio::{
     sync::watch,
     task::JoinSet,
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep},
 };
 
 use crate::worker::Worker;
@@ -32,8 +32,9 @@ impl Deadline {
                 Some(limit) => sleep(limit).await,
                 None => std::future::pending().await,
             }
-            sender.send_replace(true);
+            // First closed to new requests, so that whoever sees this one fail meets the next handler.
             worker.restart();
+            sender.send_replace(true);
         });
         Self { expired, _timer: timer }
     }
@@ -67,11 +68,11 @@ impl Activity {
     /// Completes once nothing has happened for `limit`.
     pub(crate) async fn idle(&self, limit: Duration) {
         loop {
-            let due = *self.latest.lock().unwrap_or_else(PoisonError::into_inner) + limit;
-            if due <= Instant::now() {
-                return;
+            let elapsed = self.latest.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+            match limit.checked_sub(elapsed) {
+                None | Some(Duration::ZERO) => return,
+                Some(rest) => sleep(rest).await,
             }
-            sleep_until(due).await;
         }
     }
 }

@@ -66,7 +66,7 @@ pub(crate) enum Failure {
     ChunkedBody,
     #[error("the request body cannot be read: {0}")]
     RequestBody(BoxError),
-    #[error("the handler cannot be reached: {0}")]
+    #[error("the handler cannot be reached: {0:?}")]
     Unreachable(#[from] hyper_util::client::legacy::Error),
     #[error("the handler's response cannot be read: {0}")]
     Response(#[from] hyper::Error),

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Uri, header::HOST};
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 use uuid::Uuid;
 
 use crate::{
@@ -108,8 +108,7 @@ impl HttpBody for Watched {
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
-            let due = Instant::now() + self.limit;
-            self.silence.as_mut().reset(due);
+            self.silence = Box::pin(sleep(self.limit));
             return Poll::Ready(frame);
         }
         ready!(self.silence.as_mut().poll(context));

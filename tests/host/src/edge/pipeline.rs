@@ -37,7 +37,7 @@ pub(super) async fn answer(app: &Arc<App>, copy: &Copy, origin: Origin, request:
     };
     let Some(place) = copy.throttle.enter().await else {
         let mut reply = bare(StatusCode::TOO_MANY_REQUESTS);
-        reply.headers_mut().insert("x-functions-scaleout", HeaderValue::from_static("1"));
+        reply.headers_mut().insert("x-function-scaleout", HeaderValue::from_static("1"));
         return reply;
     };
     let mut reply = run(app, copy, origin, &path, request).await;
@@ -89,7 +89,7 @@ fn bound_body(app: &App, request: Request<Incoming>) -> Request<Body> {
 
 /// `/admin` and `/runtime` belong to the host; the warm-up call alone may reach a function.
 fn is_reserved(path: &str) -> bool {
-    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    let first = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or_default();
     (first.eq_ignore_ascii_case("admin") || first.eq_ignore_ascii_case("runtime"))
         && !path.eq_ignore_ascii_case("/admin/warmup")
 }

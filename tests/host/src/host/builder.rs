@@ -20,7 +20,7 @@ use crate::{
     edge::{EasyAuth, FrontEnd, Keys, Target, Throttle, bind, serve},
     function::{self, FunctionSet},
     routing::{RouteTable, TemplateError},
-    worker::{LogBook, LogLevel, Worker, WorkerSettings, WorkerTask, free_port, supervise},
+    worker::{HandlerPort, LogBook, LogLevel, Worker, WorkerSettings, WorkerTask, supervise},
 };
 
 const DEFAULT_BODY_LIMIT: usize = 104_857_600;
@@ -228,10 +228,8 @@ impl Builder {
         let mut tasks = Vec::new();
         let mut copies = Vec::new();
         for copy in 0..self.copies {
-            let port = match config.port {
-                Some(port) => port,
-                None => free_port().map_err(|source| StartError::Listen { port: 0, source })?,
-            };
+            let port = HandlerPort::reserve(config.port)
+                .map_err(|source| StartError::Listen { port: config.port.unwrap_or(0), source })?;
             let (worker, task) = Worker::new(copy, port);
             tasks.push(task);
             copies.push(Copy { worker, throttle: Throttle::new(&config.http) });
@@ -292,7 +290,7 @@ fn worker_settings(app: &App, app_root: &Path, task: &WorkerTask) -> WorkerSetti
         app_root: app_root.to_owned(),
         description: app.config.description.clone(),
         environment,
-        port: task.client.port(),
+        port: task.port.number(),
         initialization_timeout: app.initialization_timeout(),
         probe_timeout: app.function_timeout().map_or(Duration::MAX, |limit| limit + REQUEST_GRACE),
         strike_limit: app.knobs.strike_limit,

@@ -19,7 +19,8 @@ use crate::{
 /// How long [`FunctionsHost::stop`] waits for the handlers to be gone.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// A running host. Dropping it kills the handlers and closes the listeners.
+/// A running host. Dropping it kills the handlers and closes the listeners; dropping it in a test that fails prints
+/// what was logged as well.
 #[derive(Debug)]
 pub struct FunctionsHost {
     app: Arc<App>,
@@ -35,6 +36,9 @@ pub enum HandlerDown {
     /// There is no copy with this index.
     #[error("there is no copy {0}")]
     NoSuchCopy(usize),
+    /// No function could be loaded, and without functions no handler is started.
+    #[error("the app has no function that loads, so no handler runs")]
+    NoFunctions,
     /// It takes longer than an invocation would wait.
     #[error("the handler of copy {0} did not become ready in time")]
     TimedOut(usize),
@@ -96,6 +100,9 @@ impl FunctionsHost {
     /// Waits until the handler of one copy is ready.
     pub async fn ready_copy(&self, copy: usize) -> Result<Duration, HandlerDown> {
         let worker = &self.copy(copy).ok_or(HandlerDown::NoSuchCopy(copy))?.worker;
+        if self.app.functions.functions.is_empty() {
+            return Err(HandlerDown::NoFunctions);
+        }
         match worker.ready(self.app.ready_wait()).await {
             Ok(status) => Ok(status.ready_after.unwrap_or_default()),
             Err(NotReady::TimedOut) => Err(HandlerDown::TimedOut(copy)),
@@ -116,6 +123,13 @@ impl FunctionsHost {
     /// How often the handler of a copy was started.
     pub fn starts(&self, copy: usize) -> u32 {
         self.copy(copy).map_or(0, |copy| copy.worker.status().starts)
+    }
+
+    /// Waits until the handler of a copy was started at least `count` times.
+    pub async fn wait_started(&self, copy: usize, count: u32) {
+        if let Some(copy) = self.copy(copy) {
+            copy.worker.wait_started(count).await;
+        }
     }
 
     /// Kills a handler with SIGKILL and waits until it is gone. The host sees exit code 137, starts another one, and
@@ -188,5 +202,19 @@ impl FunctionsHost {
 
     fn function(&self, name: &str) -> Result<&Function, TriggerError> {
         self.app.function(name).ok_or_else(|| TriggerError::Unknown(name.to_owned()))
+    }
+}
+
+impl Drop for FunctionsHost {
+    #[expect(clippy::print_stderr, reason = "the test harness shows it with the failure")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let lines = self.app.log.lines();
+            eprintln!("--- {} lines of the handlers and the host at {}", lines.len(), self.base_url);
+            for line in lines {
+                eprintln!("{line}");
+            }
+            eprintln!("---");
+        }
     }
 }

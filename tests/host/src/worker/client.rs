@@ -8,7 +8,7 @@ use hyper_util::{
     client::legacy::{Client, Error as ClientError, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
 };
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{sleep, timeout};
 
 use crate::http_types::{Body, empty};
 
@@ -41,10 +41,6 @@ impl HandlerClient {
         format!("127.0.0.1:{}", self.port)
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
     pub(crate) async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, ClientError> {
         self.client.request(request).await
     }
@@ -60,7 +56,7 @@ impl HandlerClient {
                 Ok(uri) => *request.uri_mut() = uri,
                 Err(_) => return Probe::TimedOut,
             }
-            match timeout_at(Instant::now() + request_timeout, self.send(request)).await {
+            match timeout(request_timeout, self.send(request)).await {
                 Err(_) => return Probe::TimedOut,
                 Ok(Err(error)) if is_refused(&error) => {}
                 Ok(_) => return Probe::Ready,

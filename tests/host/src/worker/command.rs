@@ -1,15 +1,11 @@
 //! The command line of the handler: one argument text, split the way .NET splits it.
 
-use std::{io, net::TcpListener, path::Path, process::Stdio};
+use std::{io, path::Path, process::Stdio};
 
 use tokio::process::Command;
 use uuid::Uuid;
 
 use crate::config::{Description, Environment};
-
-/// Ports below the range from which the system picks ports of outgoing connections.
-const FIRST_PORT: u16 = 15_000;
-const PORT_COUNT: u16 = 17_000;
 
 /// Builds the command for one start. `environment` must already hold the variables of [`handler_environment`].
 pub(crate) fn command(description: &Description, environment: &Environment) -> Command {
@@ -21,6 +17,7 @@ pub(crate) fn command(description: &Description, environment: &Environment) -> C
         .envs(environment.iter())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        .process_group(0)
         .kill_on_drop(true);
     command
 }
@@ -34,16 +31,6 @@ pub(crate) fn handler_environment(base: &Environment, app_root: &Path, port: u16
     environment.set("FUNCTIONS_HTTPWORKER_ID", worker_id.to_string());
     environment.set("FUNCTIONS_APP_ROOT_PATH", app_root.to_string_lossy());
     environment
-}
-
-/// Picks a TCP port that is free now. The system's own choice (port 0) would come from the range of outgoing
-/// connections, where another test can take it before the handler binds it.
-pub(crate) fn free_port() -> io::Result<u16> {
-    let start = Uuid::new_v4().as_u128();
-    (0..u128::from(PORT_COUNT))
-        .map(|step| FIRST_PORT + u16::try_from((start + step) % u128::from(PORT_COUNT)).unwrap_or(0))
-        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
-        .ok_or_else(|| io::Error::new(io::ErrorKind::AddrInUse, "no free port for the handler"))
 }
 
 /// Adds the execute bits that a deployment lost, as the host does on Linux Consumption and Flex Consumption.

@@ -45,6 +45,12 @@ pub struct LogLine {
     pub text: String,
 }
 
+impl std::fmt::Display for LogLine {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "[{} {:?}] {}", self.copy, self.source, self.text)
+    }
+}
+
 /// All lines so far, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct LogBook {

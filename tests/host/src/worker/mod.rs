@@ -3,6 +3,8 @@
 mod client;
 mod command;
 mod console;
+mod group;
+mod port;
 mod process;
 mod strikes;
 
@@ -10,7 +12,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-pub(crate) use self::{client::HandlerClient, command::free_port, console::LogBook, process::supervise};
+pub(crate) use self::{client::HandlerClient, console::LogBook, port::HandlerPort, process::supervise};
 use crate::config::{Description, Environment};
 
 pub use self::console::{LogLevel, LogLine, LogSource};
@@ -73,7 +75,7 @@ pub(crate) struct Worker {
     /// Which copy of the host this handler belongs to.
     pub(crate) copy: usize,
     pub(crate) client: HandlerClient,
-    status: watch::Receiver<Status>,
+    status: watch::Sender<Status>,
     requests: mpsc::Sender<Request>,
 }
 
@@ -81,6 +83,7 @@ pub(crate) struct Worker {
 #[derive(Debug)]
 pub(crate) struct WorkerTask {
     pub(crate) copy: usize,
+    pub(crate) port: HandlerPort,
     pub(crate) client: HandlerClient,
     pub(crate) status: watch::Sender<Status>,
     pub(crate) requests: mpsc::Receiver<Request>,
@@ -97,12 +100,12 @@ pub(crate) enum NotReady {
 
 impl Worker {
     /// A handle and the end that [`supervise`] drives.
-    pub(crate) fn new(copy: usize, port: u16) -> (Self, WorkerTask) {
+    pub(crate) fn new(copy: usize, port: HandlerPort) -> (Self, WorkerTask) {
         let initial = Status { phase: Phase::Initializing, pid: None, starts: 0, ready_after: None };
-        let (status_sender, status) = watch::channel(initial);
+        let (status, _) = watch::channel(initial);
         let (request_sender, requests) = mpsc::channel(16);
-        let client = HandlerClient::new(port);
-        let task = WorkerTask { copy, client: client.clone(), status: status_sender, requests };
+        let client = HandlerClient::new(port.number());
+        let task = WorkerTask { copy, port, client: client.clone(), status: status.clone(), requests };
         (Self { copy, client, status, requests: request_sender }, task)
     }
 
@@ -120,27 +123,29 @@ impl Worker {
 
     /// Waits until requests may be sent.
     pub(crate) async fn ready(&self, limit: Duration) -> Result<Status, NotReady> {
-        let mut status = self.status.clone();
+        let mut status = self.status.subscribe();
         let settled = status.wait_for(|status| matches!(status.phase, Phase::Ready | Phase::Stopped(_)));
-        let settled = match tokio::time::timeout(limit, settled).await {
-            Err(_) => return Err(NotReady::TimedOut),
-            Ok(Err(_)) => return Err(NotReady::Stopped("the supervisor is gone".to_owned())),
-            Ok(Ok(status)) => status.clone(),
-        };
-        match settled.phase {
-            Phase::Stopped(reason) => Err(NotReady::Stopped(reason)),
-            _ => Ok(settled),
+        // The channel stays open as long as this handle.
+        let Ok(Ok(settled)) = tokio::time::timeout(limit, settled).await else { return Err(NotReady::TimedOut) };
+        match &settled.phase {
+            Phase::Stopped(reason) => Err(NotReady::Stopped(reason.clone())),
+            _ => Ok(settled.clone()),
         }
     }
 
     /// Waits until this copy stops and returns the reason.
     pub(crate) async fn wait_stopped(&self) -> String {
-        let mut status = self.status.clone();
-        let stopped = status.wait_for(|status| matches!(status.phase, Phase::Stopped(_))).await;
-        match stopped.map(|status| status.phase.clone()) {
-            Ok(Phase::Stopped(reason)) => reason,
-            _ => "the supervisor is gone".to_owned(),
-        }
+        let mut status = self.status.subscribe();
+        // The channel stays open as long as this handle, so the outcome is never an error.
+        let _ = status.wait_for(|status| matches!(status.phase, Phase::Stopped(_))).await;
+        self.stopped().unwrap_or_default()
+    }
+
+    /// Waits until the handler was started at least `count` times.
+    pub(crate) async fn wait_started(&self, count: u32) {
+        let mut status = self.status.subscribe();
+        // As above.
+        let _ = status.wait_for(|status| status.starts >= count).await;
     }
 
     /// Sends SIGKILL and waits until the process is gone. Without a process, does nothing.
@@ -152,14 +157,52 @@ impl Worker {
         }
     }
 
-    /// Kills the handler and starts a new one; no strike is counted.
+    /// Kills the handler and starts a new one; no strike is counted. From now on requests wait for the new one. A
+    /// handler that is being replaced anyway is left alone.
     pub(crate) fn restart(&self) {
-        // A full queue already holds requests that end this process.
-        let _ = self.requests.try_send(Request::Restart);
+        let closed = self.status.send_if_modified(|status| {
+            let was_ready = status.phase == Phase::Ready;
+            if was_ready {
+                status.phase = Phase::Restarting;
+            }
+            was_ready
+        });
+        if closed {
+            // A full queue already holds requests that end this process.
+            let _ = self.requests.try_send(Request::Restart);
+        }
     }
 
     /// Stops this copy of the host for good.
     pub(crate) async fn stop(&self, reason: impl Into<String>) {
         let _ = self.requests.send(Request::Stop(reason.into())).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_restart_closes_the_handler_to_requests_at_once_and_is_asked_for_only_once() {
+        let (worker, mut task) = Worker::new(0, HandlerPort::reserve(None).unwrap());
+        task.status.send_modify(|status| status.phase = Phase::Ready);
+        assert!(worker.ready(Duration::ZERO).await.is_ok());
+
+        worker.restart();
+        worker.restart();
+
+        assert!(matches!(worker.ready(Duration::ZERO).await, Err(NotReady::TimedOut)));
+        assert!(matches!(task.requests.try_recv(), Ok(Request::Restart)));
+        assert!(task.requests.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_restart_does_not_bring_a_stopped_copy_back() {
+        let (worker, mut task) = Worker::new(0, HandlerPort::reserve(None).unwrap());
+        task.status.send_modify(|status| status.phase = Phase::Stopped("done".to_owned()));
+        worker.restart();
+        assert_eq!(worker.stopped().as_deref(), Some("done"));
+        assert!(task.requests.try_recv().is_err());
     }
 }

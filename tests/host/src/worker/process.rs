@@ -22,6 +22,7 @@ use super::{
     client::Probe,
     command::{command, handler_environment, make_executable, resolve_executable},
     console::classify,
+    group::Group,
     strikes::Strikes,
 };
 
@@ -75,10 +76,11 @@ struct Supervisor {
 /// A running process and the readers of its output.
 struct Running {
     child: Child,
+    /// Gone once the process was seen to end.
+    group: Option<Group>,
     readers: JoinSet<()>,
     stderr_tail: Arc<Mutex<VecDeque<String>>>,
     started: Instant,
-    exited: bool,
 }
 
 impl Supervisor {
@@ -109,6 +111,7 @@ impl Supervisor {
         let environment = handler_environment(&settings.environment, &settings.app_root, settings.port, Uuid::new_v4());
         let started = Instant::now();
         let mut child = command(&settings.description, &environment).spawn()?;
+        let group = Some(Group::of(&child)?);
         let mut readers = JoinSet::new();
         let stderr_tail = Arc::default();
         if let Some(stdout) = child.stdout.take() {
@@ -122,7 +125,7 @@ impl Supervisor {
             status.starts += 1;
             status.ready_after = None;
         });
-        Ok(Running { child, readers, stderr_tail, started, exited: false })
+        Ok(Running { child, group, readers, stderr_tail, started })
     }
 
     fn line_sink(&self, stderr_tail: &Arc<Mutex<VecDeque<String>>>) -> impl Fn(LogSource, String) + use<> {
@@ -151,11 +154,11 @@ impl Supervisor {
         let mut probing = true;
         loop {
             tokio::select! {
-                status = running.child.wait(), if !running.exited => {
+                status = running.child.wait(), if running.group.is_some() => {
+                    running.group = None;
                     running.drain().await;
                     match status.map(exit_code) {
                         Ok(0) => {
-                            running.exited = true;
                             self.killers.clear();
                             self.task.status.send_modify(|status| status.pid = None);
                             self.log(LogLevel::Information, "the handler exited with code 0 and is not restarted");
@@ -178,10 +181,10 @@ impl Supervisor {
                 }
                 request = self.task.requests.recv() => match request {
                     // Dropping the sender answers it: there is no process to wait for.
-                    Some(Request::Kill(_)) if running.exited => {}
+                    Some(Request::Kill(_)) if running.group.is_none() => {}
                     Some(Request::Kill(done)) => {
                         self.killers.push(done);
-                        running.kill();
+                        running.group.iter().for_each(Group::kill);
                     }
                     Some(Request::Restart) => return End::Restart,
                     Some(Request::Stop(reason)) => return End::Stop(reason),
@@ -205,22 +208,16 @@ impl Supervisor {
 }
 
 impl Running {
-    /// SIGKILL, which is the only signal the host knows.
-    fn kill(&mut self) {
-        // Fails only when the process is already gone.
-        let _ = self.child.start_kill();
-    }
-
     async fn put_down(&mut self) {
-        if !self.exited {
-            self.kill();
+        if let Some(group) = self.group.take() {
+            drop(group);
             let _ = timeout(KILL_WAIT, self.child.wait()).await;
             self.drain().await;
         }
     }
 
     async fn drain(&mut self) {
-        // A grandchild may hold the pipes open, so this wait is bounded.
+        // A process that left the group may hold the pipes open, so this wait is bounded.
         let _ = timeout(DRAIN_WAIT, async { while self.readers.join_next().await.is_some() {} }).await;
     }
 

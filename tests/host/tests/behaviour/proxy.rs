@@ -166,11 +166,9 @@ async fn after_ten_attempts_the_client_sees_an_empty_500() {
 #[tokio::test]
 async fn a_body_that_was_read_is_not_sent_again() {
     let host = host().await;
-    let start = Instant::now();
     let request = client().post(host.base_url()).header("x-behave", "drop-first:1").body("x".repeat(100_000));
     let first = request.try_clone().unwrap().send().await.unwrap();
-    assert_eq!(first.status(), 500);
-    assert!(start.elapsed() < Duration::from_millis(1850), "no retries");
+    assert_eq!(first.status(), 500, "a second attempt would have been answered");
     let second = Seen::from(request.send().await.unwrap()).await;
     assert_eq!(second.text("body").len(), 100_000);
 }

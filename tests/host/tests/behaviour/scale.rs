@@ -74,10 +74,11 @@ async fn a_stopped_copy_leaves_the_rotation() {
 async fn copies_and_ports_that_cannot_be_are_refused() {
     let error = catch_all().host().copies(0).start().await.unwrap_err();
     assert!(matches!(error, StartError::NoCopies));
-    let port = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
+    // Bound but not listening: free for the app and for nobody else.
+    let reserved = tokio::net::TcpSocket::new_v4().unwrap();
+    reserved.set_reuseaddr(true).unwrap();
+    reserved.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let port = reserved.local_addr().unwrap().port();
     let error = App::new(json!({ "port": port })).host().copies(2).start().await.unwrap_err();
     assert!(matches!(error, StartError::Config(ConfigError::SharedPort { copies: 2, .. })));
 }

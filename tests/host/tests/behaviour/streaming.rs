@@ -61,13 +61,13 @@ async fn a_response_cut_in_the_middle_reaches_the_client_truncated() {
 
 #[tokio::test]
 async fn silence_beyond_the_inactivity_limit_cuts_the_stream() {
-    let knobs = Knobs { proxy_inactivity: Duration::from_millis(300), ..Knobs::default() };
+    let knobs = Knobs { proxy_inactivity: Duration::from_secs(1), ..Knobs::default() };
     let host = catch_all().start_with(|host| host.knobs(knobs)).await;
     let start = Instant::now();
     let mut response = behave(host.base_url(), "quiet").send().await.unwrap();
     assert_eq!(response.chunk().await.unwrap().unwrap(), "one\n");
     assert!(response.chunk().await.is_err());
-    assert!(start.elapsed() >= Duration::from_millis(300));
+    assert!(start.elapsed() >= Duration::from_secs(1));
 
     let response = behave(host.base_url(), "hang").send().await.unwrap();
     assert_eq!(response.status(), 500);
@@ -76,14 +76,14 @@ async fn silence_beyond_the_inactivity_limit_cuts_the_stream() {
 
 #[tokio::test]
 async fn the_function_timeout_cuts_a_stream_and_replaces_the_handler() {
-    let knobs = Knobs { function_timeout: Some(Duration::from_millis(400)), ..Knobs::default() };
+    let knobs = Knobs { function_timeout: Some(Duration::from_secs(1)), ..Knobs::default() };
     let host = catch_all().start_with(|host| host.knobs(knobs)).await;
+    let first = host.handler_pid(0);
     let mut response = behave(host.base_url(), "quiet").send().await.unwrap();
     assert_eq!(response.chunk().await.unwrap().unwrap(), "one\n");
     assert!(response.chunk().await.is_err());
-    let pid = host.handler_pid(0);
     let response = behave(host.base_url(), "echo").send().await.unwrap();
     assert_eq!(response.status(), 200);
     assert_eq!(host.starts(0), 2);
-    assert_ne!(host.handler_pid(0), pid.filter(|_| host.starts(0) == 1));
+    assert_ne!(host.handler_pid(0), first);
 }

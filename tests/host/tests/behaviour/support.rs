@@ -3,6 +3,11 @@
 use std::{fs, ops::Deref, path::Path, time::Duration};
 
 use functions_test_host::{Builder, FunctionsHost, LogLine, LogSource};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    process::{Pid, PidfdFlags, pidfd_open},
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
@@ -125,7 +130,7 @@ pub(crate) fn http_function(trigger: &Value) -> Value {
     ]})
 }
 
-pub(crate) fn merged(mut base: Value, over: Value) -> Value {
+fn merged(mut base: Value, over: Value) -> Value {
     let Value::Object(over) = over else { panic!("not an object: {over}") };
     base.as_object_mut().unwrap().extend(over);
     base
@@ -197,6 +202,18 @@ pub(crate) async fn seen_target(base_url: &str, target: &str) -> Seen {
     Seen(serde_json::from_str(body).unwrap())
 }
 
+/// Waits until a process has ended, whether or not somebody has collected it yet.
+pub(crate) async fn ended(pid: u32) {
+    let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    let process = match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(process) => process,
+        Err(error) => return assert_eq!(error, Errno::SRCH),
+    };
+    let limit = PATIENCE.try_into().unwrap();
+    let wait = move || poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&limit));
+    assert_eq!(tokio::task::spawn_blocking(wait).await.unwrap(), Ok(1), "process {pid} still runs");
+}
+
 /// Waits for a line of the handler's standard output.
 pub(crate) async fn printed(host: &FunctionsHost, text: &str) -> LogLine {
     logged(host, |line| line.source == LogSource::Stdout && line.text.contains(text)).await
@@ -205,4 +222,10 @@ pub(crate) async fn printed(host: &FunctionsHost, text: &str) -> LogLine {
 pub(crate) async fn logged(host: &FunctionsHost, predicate: impl Fn(&LogLine) -> bool) -> LogLine {
     let found = timeout(PATIENCE, host.wait_for_log(predicate)).await;
     found.unwrap_or_else(|_| panic!("no such line in {:#?}", host.logs()))
+}
+
+/// What the echo handler saw of an envelope for an HTTP request.
+pub(crate) async fn seen_envelope(response: reqwest::Response) -> Value {
+    assert_eq!(response.status(), 200);
+    response.json().await.unwrap()
 }

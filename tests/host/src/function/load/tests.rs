@@ -156,13 +156,17 @@ fn http_routes_become_functions_only_with_the_custom_runtime_and_without_functio
     let routes: Vec<Value> = (1..=10).map(|number| json!({"route": format!("r{number}")})).collect();
     let mut section = json!({"http": {"routes": routes}});
     section["http"]["routes"][1] = json!({"route": " "});
+    section["http"]["routes"][4]["route"] = Value::Null;
     section["http"]["routes"][2]["authorizationLevel"] = json!("anonymous");
     let custom = [("FUNCTIONS_WORKER_RUNTIME", "Custom")];
 
     let set = load_app(&[], &section, &custom).unwrap();
     assert_eq!(names(&set)[..3], ["http-handler1", "http-handler10", "http-handler3"]);
-    assert_eq!(set.errors[0].function, "http-handler2");
-    assert!(matches!(set.errors[0].reason, Reason::BlankRoute));
+    for (error, function) in set.errors.iter().zip(["http-handler2", "http-handler5"]) {
+        assert_eq!(error.function, function);
+        assert!(matches!(error.reason, Reason::BlankRoute));
+    }
+    assert_eq!(set.errors.len(), 2);
     let levels: Vec<AuthLevel> = set.functions[..3].iter().map(|function| function.http().unwrap().level).collect();
     assert_eq!(levels, [AuthLevel::Function, AuthLevel::Function, AuthLevel::Anonymous]);
     assert!(set.functions[0].is_http_in_and_out());
