@@ -16,7 +16,7 @@ const READERS: usize = 4;
 /// Prepared statements kept by each connection; there are fewer than this.
 const STATEMENTS: usize = 16;
 /// Pages that each connection keeps, in KiB. A turn touches a handful, and the system caches the file once for all of them.
-const CACHE_KIB: i64 = 256;
+const CACHE_KIB: i64 = 128;
 
 /// Opens the file on first use.
 #[derive(Debug)]
