@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use crate::admission::{Admission, Capacity};
 use crate::agents::card::{CardError, ServedCard};
 use crate::agents::{Agent, AuthMode, Catalog};
-use crate::auth::{Authenticator, KeyRing, KeyRingError};
+use crate::auth::{Authenticator, AuthorityHost, AuthorityHostError, Entra, KeyRing, KeyRingError};
 use crate::clock::{Clock, Random, SystemClock, SystemRandom};
 use crate::config::{Environment, variables};
 use crate::context::{Contexts, LeaseTimes, SecretTooShort};
@@ -74,6 +74,9 @@ pub enum AppError {
     /// The lists of hosts and origins cannot be read.
     #[error(transparent)]
     Authorities(#[from] AuthorityError),
+    /// The service that issues tokens cannot be trusted.
+    #[error(transparent)]
+    Authority(#[from] AuthorityHostError),
     /// The provider's settings are wrong.
     #[error(transparent)]
     Runner(#[from] SettingsError),
@@ -140,7 +143,7 @@ impl App {
             parts.host,
             &parts.catalog.route_prefix,
             authorities(parts)?,
-            Authenticator::new(parts.host, Arc::new(ring)),
+            Authenticator::new(parts.host, Arc::new(ring), Arc::new(entra(parts, &clock)?)),
             sites,
             service,
         );
@@ -212,6 +215,16 @@ fn key_ring(parts: &AppParts<'_>, random: &dyn Random) -> Result<(KeyRing, Optio
         }
         (true, false) => Err(AppError::NoKeys),
     }
+}
+
+fn entra(parts: &AppParts<'_>, clock: &Arc<dyn Clock>) -> Result<Entra, AuthorityHostError> {
+    let authority = AuthorityHost::parse(parts.environment.get_filled(variables::AUTHORITY_HOST.name))?;
+    let tenants = parts.catalog.agents.iter().filter_map(|agent| {
+        let served = agent.a2a.is_some() && agent.http_auth.mode == AuthMode::Entra;
+        agent.http_auth.entra.as_ref().filter(|_| served)?.tenant_id.as_deref()
+    });
+    let http = HttpClient::from_env(parts.environment);
+    Ok(Entra::new(tenants, &authority, &http, clock, parts.host.vouches_for_principals))
 }
 
 fn sites(catalog: &Catalog) -> Result<Vec<Site>, AppError> {

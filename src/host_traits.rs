@@ -12,6 +12,9 @@ pub struct HostTraits {
     pub forwards_host: bool,
     /// The `Host` of a request is worth checking (DNS rebinding); off where the platform routes by host name.
     pub checks_authority: bool,
+    /// The platform authenticates callers itself and puts who they are into `x-ms-client-principal`, taking a client's own
+    /// value away; and the app says that it is to be believed.
+    pub vouches_for_principals: bool,
     /// The process was started by a developer's tools, where keys are not enforced.
     pub development: bool,
 }

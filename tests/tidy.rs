@@ -253,6 +253,7 @@ fn the_door_knows_every_route_of_the_function_templates() {
                 sets_invocation_id: true,
                 forwards_host: true,
                 checks_authority: true,
+                vouches_for_principals: false,
                 development: false,
             },
             store: StoreChoice::Memory,

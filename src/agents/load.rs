@@ -8,7 +8,7 @@ use super::app_settings::AppSettings;
 use super::discover::discover;
 use super::document::URL_FIELD;
 use super::inventory::Inventory;
-use super::resolve::{refuse_entra, resolve};
+use super::resolve::{incomplete_entra, resolve};
 use super::{Agent, Catalog, relations, unserved};
 use crate::config::{Code, Diagnostic, Diagnostics, Environment, Severity, local_settings, route_prefix};
 
@@ -65,7 +65,7 @@ fn finish(
     let agents = files.iter().map(|file| {
         let agent = resolve(file, app, findings);
         unserved::check(file, app, inventory, findings);
-        if let Some(finding) = refuse_entra(file, &agent) {
+        if let Some(finding) = incomplete_entra(file, &agent) {
             findings.push(finding);
         }
         Arc::new(agent)

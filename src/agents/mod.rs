@@ -86,6 +86,10 @@ pub struct EntraAuth {
     pub allowed_audiences: Vec<String>,
     /// Client applications that are accepted; empty accepts all.
     pub allowed_client_ids: Vec<String>,
+    /// App roles of which a token must carry one, unless it carries a required scope.
+    pub required_roles: Vec<String>,
+    /// Delegated permissions of which a token must carry one, unless it carries a required role.
+    pub required_scopes: Vec<String>,
 }
 
 /// `builtin_endpoints.a2a` of an agent.

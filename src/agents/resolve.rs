@@ -84,14 +84,24 @@ pub(super) fn http_auth(
                 .help("add `mode: entra`, or remove the settings"),
         );
     }
-    HttpAuth {
-        mode: settings.mode.unwrap_or_default(),
-        entra: settings.entra.as_ref().map(|entra| EntraAuth {
-            tenant_id: entra.value.tenant_id.clone(),
-            allowed_audiences: entra.value.allowed_audiences.clone().unwrap_or_default(),
-            allowed_client_ids: entra.value.allowed_client_ids.clone().unwrap_or_default(),
-        }),
-    }
+    let entra = settings.entra.as_ref().map(|entra| {
+        let fields = &entra.value;
+        for (own, field) in [(&fields.required_roles, "required_roles"), (&fields.required_scopes, "required_scopes")] {
+            if let (Some(own), Some(document)) = (own, document) {
+                findings.push(own_field(document, own, &format!("{name}.entra.{field}")));
+            }
+        }
+        let own =
+            |field: &Option<Spanned<Vec<String>>>| field.as_ref().map(|own| own.value.clone()).unwrap_or_default();
+        EntraAuth {
+            tenant_id: fields.tenant_id.clone(),
+            allowed_audiences: fields.allowed_audiences.clone().unwrap_or_default(),
+            allowed_client_ids: fields.allowed_client_ids.clone().unwrap_or_default(),
+            required_roles: own(&fields.required_roles),
+            required_scopes: own(&fields.required_scopes),
+        }
+    });
+    HttpAuth { mode: settings.mode.unwrap_or_default(), entra }
 }
 
 /// What the agent writes wins over the app even where it is weaker; `null` resets to the default.
@@ -177,12 +187,36 @@ fn context_wait(file: &AgentFile, fields: &A2aFields, findings: &mut Diagnostics
     None
 }
 
-/// Until tokens can be checked here, an agent that asks for them must not be served without.
-pub(super) fn refuse_entra(file: &AgentFile, agent: &Agent) -> Option<Diagnostic> {
-    let is_served = agent.a2a.is_some() && agent.http_auth.mode == AuthMode::Entra;
-    is_served.then(|| {
-        let message = "`http_auth: entra` on an A2A endpoint is not served by this version";
-        file.finding(Severity::Error, Code::EntraNotServed, &file.start(), AUTH_FIELD, message)
-            .help("use `function` or `admin` with a key for now")
-    })
+/// Without a tenant and an audience every token of Entra would do, whoever it is from and for.
+pub(super) fn incomplete_entra(file: &AgentFile, agent: &Agent) -> Option<Diagnostic> {
+    if agent.a2a.is_none() || agent.http_auth.mode != AuthMode::Entra {
+        return None;
+    }
+    let entra = agent.http_auth.entra.clone().unwrap_or_default();
+    let tenant = entra.tenant_id.as_deref().unwrap_or_default();
+    let (message, help) = if !is_guid(tenant) {
+        (
+            "`http_auth: entra` needs the tenant that tokens must come from, by its id",
+            "write `entra: {tenant_id: <the directory's GUID>, allowed_audiences: [api://<application id>]}`",
+        )
+    } else if !entra.allowed_audiences.iter().any(|audience| !audience.trim().is_empty()) {
+        (
+            "`http_auth: entra` needs the audiences that tokens may be for",
+            "write `allowed_audiences: [api://<application id>, <application id>]`: tokens of version 1 name the \
+             one, those of version 2 the other",
+        )
+    } else {
+        return None;
+    };
+    Some(file.finding(Severity::Error, Code::EntraIncomplete, &file.start(), AUTH_FIELD, message).help(help))
+}
+
+/// Whether `text` has the form that Entra gives a tenant's id: 8-4-4-4-12 hexadecimal digits.
+fn is_guid(text: &str) -> bool {
+    let lengths = [8, 4, 4, 4, 12];
+    let mut groups = text.split('-');
+    let fits = |length: &usize| {
+        groups.next().is_some_and(|group| group.len() == *length && group.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    lengths.iter().all(fits) && groups.next().is_none()
 }

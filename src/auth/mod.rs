@@ -1,6 +1,8 @@
 //! Who calls: every request to an agent passes here before anything else is known about it.
 
+mod entra;
 mod keys;
+mod refusal;
 
 use std::sync::Arc;
 
@@ -9,7 +11,9 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, Uri};
 use sha2::Sha256;
 
+pub use entra::{AuthorityHost, AuthorityHostError, Entra};
 pub use keys::{KeyRing, KeyRingError, Level};
+pub use refusal::{Answer, Refusal};
 
 use crate::agents::{AuthMode, HttpAuth};
 use crate::host_traits::HostTraits;
@@ -35,6 +39,8 @@ pub enum CallerKind {
     Key,
     /// The master key.
     Admin,
+    /// A token of Microsoft Entra ID, or a principal of App Service Authentication.
+    Entra,
     /// Nothing was asked for.
     Anonymous,
 }
@@ -51,40 +57,31 @@ impl Caller {
     }
 }
 
-/// Why a caller was refused; the name is for the log, never for the caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// No key was presented.
-    #[error("no_key")]
-    NoKey,
-    /// The key is not one of ours, or not for this level.
-    #[error("wrong_key")]
-    WrongKey,
-    /// The agent's mode is not served by this version.
-    #[error("mode_not_served")]
-    ModeNotServed,
-}
-
 /// Authenticates callers by the rules of an agent's `http_auth`.
 #[derive(Debug, Clone)]
 pub struct Authenticator {
     host: HostTraits,
     ring: Arc<KeyRing>,
+    entra: Arc<Entra>,
 }
 
 impl Authenticator {
     /// Checks keys against `ring` unless the host has done so. The ring names callers either way.
-    pub fn new(host: HostTraits, ring: Arc<KeyRing>) -> Self {
-        Self { host, ring }
+    pub fn new(host: HostTraits, ring: Arc<KeyRing>, entra: Arc<Entra>) -> Self {
+        Self { host, ring, entra }
     }
 
     /// The caller behind a request's headers and query.
-    pub fn authenticate(&self, auth: &HttpAuth, headers: &HeaderMap, uri: &Uri) -> Result<Caller, Refusal> {
+    pub async fn authenticate(&self, auth: &HttpAuth, headers: &HeaderMap, uri: &Uri) -> Result<Caller, Refusal> {
         match auth.mode {
             AuthMode::Anonymous => Ok(Caller { scope: "anonymous".to_owned(), kind: CallerKind::Anonymous }),
             AuthMode::Function => self.by_key(Level::Function, headers, uri),
             AuthMode::Admin => self.by_key(Level::Admin, headers, uri),
-            AuthMode::Entra => Err(Refusal::ModeNotServed),
+            AuthMode::Entra => {
+                let policy = auth.entra.as_ref().ok_or(Refusal::NotConfigured)?;
+                let scope = self.entra.authenticate(policy, headers).await?;
+                Ok(Caller { scope, kind: CallerKind::Entra })
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 //! Which callers get in, and as whom.
 
 use super::*;
+use crate::clock::{Clock, SystemClock};
+use crate::config::Environment;
+use crate::http::HttpClient;
 
 const KEY: &str = "0123456789abcdef-ci";
 const MASTER: &str = "0123456789abcdef-master";
@@ -14,6 +17,7 @@ const HOST_CHECKS: HostTraits = HostTraits {
     sets_invocation_id: true,
     forwards_host: true,
     checks_authority: true,
+    vouches_for_principals: false,
     development: false,
 };
 const WE_CHECK: HostTraits = HostTraits {
@@ -21,6 +25,7 @@ const WE_CHECK: HostTraits = HostTraits {
     sets_invocation_id: false,
     forwards_host: false,
     checks_authority: true,
+    vouches_for_principals: false,
     development: false,
 };
 
@@ -30,9 +35,16 @@ fn authenticate(host: HostTraits, mode: AuthMode, header: Option<&str>, uri: &st
         headers.insert(KEY_HEADER, value.parse().unwrap());
     }
     let auth = HttpAuth { mode, entra: None };
-    Authenticator::new(host, ring())
-        .authenticate(&auth, &headers, &uri.parse().unwrap())
-        .map(|caller| caller.scope().to_owned())
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let http = HttpClient::from_env(&Environment::default());
+    let entra = Entra::new([], &AuthorityHost::parse(None).unwrap(), &http, &clock, false);
+    let authenticator = Authenticator::new(host, ring(), Arc::new(entra));
+    let caller = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(authenticator.authenticate(
+        &auth,
+        &headers,
+        &uri.parse().unwrap(),
+    ));
+    caller.map(|caller| caller.scope().to_owned())
 }
 
 #[test]
@@ -47,7 +59,7 @@ fn our_own_ring_opens_agents_by_level() {
         (AuthMode::Function, Some(""), by_query.as_str(), Err(Refusal::NoKey)),
         (AuthMode::Function, None, "/", Err(Refusal::NoKey)),
         (AuthMode::Anonymous, None, "/", Ok("anonymous")),
-        (AuthMode::Entra, Some(MASTER), "/", Err(Refusal::ModeNotServed)),
+        (AuthMode::Entra, Some(MASTER), "/", Err(Refusal::NotConfigured)),
     ] {
         let expected = expected.map(str::to_owned);
         assert_eq!(authenticate(WE_CHECK, mode, header, uri), expected, "{mode:?} {header:?} {uri}");

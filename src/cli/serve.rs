@@ -79,10 +79,18 @@ impl Host {
             sets_invocation_id: functions,
             forwards_host: functions,
             checks_authority: self != Self::Lambda,
+            vouches_for_principals: functions
+                && is_true(environment, variables::EASY_AUTH_ENABLED)
+                && is_true(environment, variables::EASY_AUTH_TRUSTED),
             development: functions
                 && environment.get_filled(variables::FUNCTIONS_ENVIRONMENT.name) == Some("Development"),
         }
     }
+}
+
+fn is_true(environment: &Environment, variable: variables::Variable) -> bool {
+    let words = ["true", "1", "yes", "y"];
+    environment.get_filled(variable.name).is_some_and(|value| words.iter().any(|word| value.eq_ignore_ascii_case(word)))
 }
 
 /// Serves until the process is told to stop.

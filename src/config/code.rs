@@ -57,7 +57,7 @@ codes! {
     UrlPathDiffers = "A2F0402", "The path of the public address is not the route that is served.";
     ContextShared = "A2F0403", "Callers can continue the conversations of others.";
     AuthWeakened = "A2F0404", "An agent is open to everyone although the app asks for a key or a token.";
-    EntraNotServed = "A2F0405", "`http_auth: entra` on an agent with an A2A endpoint is not served by this version.";
+    EntraIncomplete = "A2F0405", "`http_auth: entra` on an agent with an A2A endpoint lacks the tenant or the audiences.";
     EntraWithoutMode = "A2F0406", "Entra settings are present, but the mode is not `entra`.";
 
     McpNotServed = "A2F0501", "MCP servers are not served by this version.";

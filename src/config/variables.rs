@@ -97,6 +97,12 @@ variables! {
         "The table of the store `azure-table`; `a2afunctions` by default.";
     LOG = "A2A_LOG",
         "What is logged: a level such as `info`, or a filter such as `a2a_functions=debug`.";
+    AUTHORITY_HOST = "AZURE_AUTHORITY_HOST",
+        "The service whose tokens agents with `http_auth: entra` accept; `https://login.microsoftonline.com` by default.";
+    EASY_AUTH_ENABLED = "WEBSITE_AUTH_ENABLED",
+        "Set by App Service Authentication (Easy Auth) when it stands before the app.";
+    EASY_AUTH_TRUSTED = "AZURE_FUNCTIONS_AGENTS_ENTRA_EASY_AUTH",
+        "`true` lets agents with `http_auth: entra` believe its principals; without it, tokens alone count.";
     CUSTOM_HANDLER_PORT = "FUNCTIONS_CUSTOMHANDLER_PORT",
         "The port on which the Functions host expects this process; set by the host.";
     WEBSITE_HOSTNAME = "WEBSITE_HOSTNAME",

@@ -90,6 +90,7 @@ mod tests {
             sets_invocation_id,
             forwards_host: false,
             checks_authority: true,
+            vouches_for_principals: false,
             development: false,
         };
         invocation_id(&request.body(()).unwrap().into_parts().0, host).map(|id| id.0)

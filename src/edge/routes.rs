@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::authority::Authorities;
 use super::log::RequestLog;
@@ -81,7 +81,10 @@ impl Door {
             return Response::new(Body::empty());
         }
         let origin = door.authorities.admit(&request);
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
+        if !door.host.vouches_for_principals {
+            drop_principals(&mut parts.headers);
+        }
         let log = RequestLog::open(&parts, target.slug(), door.host, &*door.service.random);
         let response = match origin {
             Err(misdirected) => {
@@ -152,22 +155,24 @@ impl Inner {
         match target {
             Target::Endpoint(site) if parts.method == Method::POST => {
                 let auth = &site.agent.agent().http_auth;
-                let caller = self.authenticator.authenticate(auth, &parts.headers, &parts.uri);
+                let caller = self.authenticator.authenticate(auth, &parts.headers, &parts.uri).await;
                 let trusts_invocation_id = self.host.sets_invocation_id;
                 jsonrpc::answer(&self.service, &site.agent, caller, (parts, body), trusts_invocation_id).await
             }
             Target::Endpoint(_) => not_allowed("POST"),
-            Target::Card(site) if parts.method == Method::GET || parts.method == Method::HEAD => self.card(site, parts),
+            Target::Card(site) if parts.method == Method::GET || parts.method == Method::HEAD => {
+                self.card(site, parts).await
+            }
             Target::Card(_) => not_allowed("GET, HEAD"),
             Target::Probe => not_allowed("GET"),
             Target::Nothing => plain(StatusCode::NOT_FOUND, "There is nothing at this address."),
         }
     }
 
-    fn card(&self, site: &Site, parts: &Parts) -> Response<Body> {
+    async fn card(&self, site: &Site, parts: &Parts) -> Response<Body> {
         let auth = &site.agent.agent().http_auth;
-        if let Err(refusal) = self.authenticator.authenticate(auth, &parts.headers, &parts.uri) {
-            return jsonrpc::refuse(refusal);
+        if let Err(refusal) = self.authenticator.authenticate(auth, &parts.headers, &parts.uri).await {
+            return jsonrpc::refuse(refusal, auth);
         }
         match card::respond(&site.card, &parts.method, &parts.headers) {
             Ok(response) => response.map(Body::from),
@@ -192,6 +197,17 @@ fn not_allowed(allowed: &'static str) -> Response<Body> {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "This address does not serve this method.");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
+}
+
+/// Takes away what only the platform may say: who the caller is, and the caller's tokens for others.
+fn drop_principals(headers: &mut HeaderMap) {
+    let of_the_platform = |name: &&HeaderName| {
+        name.as_str().starts_with("x-ms-client-principal") || name.as_str().starts_with("x-ms-token-")
+    };
+    let names: Vec<HeaderName> = headers.keys().filter(of_the_platform).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
 }
 
 /// An answer outside any binding.

@@ -126,14 +126,6 @@ async fn c055_c056_a_principal_in_a_header_changes_nobody_s_identity() {
 }
 
 #[tokio::test]
-async fn c055_an_agent_for_entra_is_not_served_without_its_checks() {
-    for entra in ["entra", "{mode: entra, entra: {tenant_id: t, allowed_audiences: [a]}}"] {
-        let refusal = App::of(&agent(entra, "")).refusal();
-        assert!(refusal.contains("entra"), "{refusal}");
-    }
-}
-
-#[tokio::test]
 async fn c086_a_signature_of_iam_is_neither_a_key_nor_a_fault() {
     let server = App::of(AGENT).start().await;
     let signature = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/lambda/aws4_request, Signature=0";

@@ -12,7 +12,10 @@ mod cards;
 mod client;
 mod contexts;
 mod door;
+mod entra;
 mod envelope;
+#[path = "../support/issuer.rs"]
+mod issuer;
 mod lambda;
 mod messages;
 mod process;

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::app::{App, FUNCTION_KEY, KEY, MASTER, OTHER_KEY};
 use crate::client::Reply;
+use crate::issuer::{AUDIENCE, Issuer, Signer, TENANT};
 
 const CARD: &str = "/agents/main/.well-known/agent-card.json";
 
@@ -74,7 +75,7 @@ async fn c055_a_forged_principal_is_no_key() {
 }
 
 #[tokio::test]
-async fn c055_c056_a_principal_of_the_platform_is_nobody_while_tokens_are_not_judged_here() {
+async fn c055_c056_a_principal_of_the_platform_is_nobody_for_agents_that_ask_for_keys() {
     let easy_auth = EasyAuth {
         default: None,
         by_token: [("t-a".to_owned(), principal("canary-a")), ("t-b".to_owned(), principal("canary-b"))].into(),
@@ -86,6 +87,61 @@ async fn c055_c056_a_principal_of_the_platform_is_nobody_while_tokens_are_not_ju
     assert_eq!(turn(&app.call().set("authorization", "Bearer t-b").say("ctx", "two").await), 2);
     for canary in ["canary-a", "canary-b", "t-a"] {
         assert!(!app.logs().contains(canary), "{canary}: {}", app.logs());
+    }
+}
+
+/// `http_auth` for tokens of this issuer's tenant.
+fn entra() -> String {
+    format!("{{mode: entra, entra: {{tenant_id: {TENANT}, allowed_audiences: ['{AUDIENCE}']}}}}")
+}
+
+#[tokio::test]
+async fn a_token_opens_an_agent_behind_the_host_and_a_key_does_not() {
+    let signer = Signer::ec("k1");
+    let issuer = Issuer::start(&[&signer]).await;
+    let app = App::new(&entra()).start(|host| host.env("AZURE_AUTHORITY_HOST", issuer.server.uri())).await;
+    let with = |oid: &str| {
+        let token = signer.sign(&issuer.with(&json!({ "oid": oid })));
+        app.call_without_key().set("authorization", &format!("Bearer {token}"))
+    };
+    assert_eq!(app.call().send(&json!({})).await.status, 401);
+    assert_eq!(turn(&with("canary-ann").say("ctx", "one").await), 1);
+    assert_eq!(turn(&with("canary-bob").say("ctx", "two").await), 1);
+    assert_eq!(turn(&with("canary-ann").say("ctx", "three").await), 2);
+    for canary in ["canary-ann", "canary-bob", "eyJ"] {
+        assert!(!app.logs().contains(canary), "{canary}: {}", app.logs());
+    }
+}
+
+#[tokio::test]
+async fn c055_the_platform_s_principal_opens_an_agent_where_the_app_relies_on_it() {
+    let signer = Signer::ec("k1");
+    let issuer = Issuer::start(&[&signer]).await;
+    let of = |oid: &str| Principal {
+        claims: [("tid", TENANT), ("aud", AUDIENCE), ("oid", oid)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        ..principal(oid)
+    };
+    let token = |oid: &str| signer.sign(&issuer.with(&json!({ "oid": oid })));
+    let (own, other) = (token("ann"), token("eve"));
+    for relied_on in [true, false] {
+        let easy_auth = EasyAuth { default: Some(of("ann")), by_token: [(own.clone(), of("ann"))].into() };
+        let app = App::new(&entra())
+            .start(|host| {
+                host.easy_auth(easy_auth)
+                    .env("AZURE_AUTHORITY_HOST", issuer.server.uri())
+                    .env("AZURE_FUNCTIONS_AGENTS_ENTRA_EASY_AUTH", relied_on.to_string())
+            })
+            .await;
+        let without_token = app.call_without_key();
+        let with = |token: &str| app.call_without_key().set("authorization", &format!("Bearer {token}"));
+        let expected = if relied_on { 200 } else { 401 };
+        assert_eq!(without_token.send(&json!({})).await.status, expected, "relied on: {relied_on}");
+        assert_eq!(with(&own).send(&json!({})).await.status, 200);
+        // The platform's caller is Ann, the token's is Eve.
+        let expected = if relied_on { 401 } else { 200 };
+        assert_eq!(with(&other).send(&json!({})).await.status, expected, "relied on: {relied_on}");
     }
 }
 

@@ -10,4 +10,6 @@ mod app;
 mod client;
 mod dispatch;
 mod identity;
+#[path = "../support/issuer.rs"]
+mod issuer;
 mod readiness;

@@ -61,17 +61,37 @@ pub(crate) struct Interface {
     pub(crate) protocol_version: String,
 }
 
+/// What opens card and endpoint.
+#[derive(Debug, Clone)]
+pub(crate) enum Credential {
+    FunctionKey(&'static str),
+    BearerToken(String),
+}
+
+impl Credential {
+    fn option(&self) -> [&str; 2] {
+        match self {
+            Self::FunctionKey(key) => ["--function-key", key],
+            Self::BearerToken(token) => ["--bearer-token", token],
+        }
+    }
+
+    pub(crate) fn secret(&self) -> &str {
+        self.option()[1]
+    }
+}
+
 impl ClientProgram {
-    /// Lets the client hold its two turns, after it has seen that card and endpoint are closed without the key.
-    pub(crate) async fn converse(&self, card_url: &str, key: &str) -> Conversation {
-        let output = self.run(card_url, key).await;
+    /// Lets the client hold its two turns, after it has seen that card and endpoint are closed without the credential.
+    pub(crate) async fn converse(&self, card_url: &str, credential: &Credential) -> Conversation {
+        let output = self.run(card_url, credential).await;
         let stdout = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{} failed: {}{stdout}", self.name, String::from_utf8_lossy(&output.stderr));
         serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{}: {error} in {stdout}", self.name))
     }
 
     /// Runs the client to its end, whatever that is.
-    pub(crate) async fn run(&self, card_url: &str, key: &str) -> Output {
+    pub(crate) async fn run(&self, card_url: &str, credential: &Credential) -> Output {
         assert!(
             in_repository(self.dependencies).is_file(),
             "the dependencies of the client {} are not installed; `./test` installs them",
@@ -79,7 +99,8 @@ impl ClientProgram {
         );
         let child = Command::new(self.interpreter())
             .arg(in_repository(self.script))
-            .args(["--card-url", card_url, "--function-key", key, "--expect-protected", "--json-output"])
+            .args(["--card-url", card_url, "--expect-protected", "--json-output"])
+            .args(credential.option())
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();

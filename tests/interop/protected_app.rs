@@ -26,12 +26,12 @@ pub(crate) struct ProtectedApp {
 }
 
 impl ProtectedApp {
-    /// Starts the app and waits until it is ready.
-    pub(crate) async fn start() -> Self {
+    /// Starts the app with this `http_auth` and further settings, and waits until it is ready.
+    pub(crate) async fn start(http_auth: &str, settings: &[(&str, String)]) -> Self {
         let storage = Azurite::start().await;
-        let folder = app_folder();
+        let folder = app_folder(http_auth);
         let prefix = route_prefix(folder.path());
-        let host = FunctionsHost::builder(folder.path())
+        let mut builder = FunctionsHost::builder(folder.path())
             .executable_override(BINARY)
             .without_inherited_env()
             .env("AZURE_FUNCTIONS_AGENTS_PROVIDER", "demo")
@@ -39,10 +39,11 @@ impl ProtectedApp {
             // The address is known only when the host listens; the app puts it in as it would in Azure.
             .env("A2A_PUBLIC_URL", format!("http://%WEBSITE_HOSTNAME%{prefix}/agents/main/a2a"))
             .profile(Profile::Azure)
-            .keys(Keys { host: [("default".to_owned(), FUNCTION_KEY.to_owned())].into(), ..Keys::default() })
-            .start()
-            .await
-            .expect("the host starts");
+            .keys(Keys { host: [("default".to_owned(), FUNCTION_KEY.to_owned())].into(), ..Keys::default() });
+        for (name, value) in settings {
+            builder = builder.env(*name, value);
+        }
+        let host = builder.start().await.expect("the host starts");
         assert!(host.function_errors().is_empty(), "{:?}", host.function_errors());
         if let Err(error) = host.ready().await {
             panic!("{error}\n{}", texts(&host.logs()));
@@ -72,10 +73,11 @@ impl ProtectedApp {
 }
 
 /// A copy of the app folder with the files that a Functions host needs.
-fn app_folder() -> TempDir {
+fn app_folder(http_auth: &str) -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    fs::copy(in_repository("tests/interop/app/main.agent.md"), folder.path().join("main.agent.md"))
-        .expect("the agent file is copied");
+    let agent = fs::read_to_string(in_repository("tests/interop/app/main.agent.md")).expect("the agent file is there");
+    let agent = agent.replace("http_auth: function", &format!("http_auth: {http_auth}"));
+    fs::write(folder.path().join("main.agent.md"), agent).expect("the agent file is copied");
     let output = Command::new(BINARY)
         .args(["functions", "init"])
         .arg(folder.path())

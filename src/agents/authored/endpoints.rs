@@ -124,6 +124,12 @@ record! {
         pub allowed_audiences: Option<Vec<String>>,
         /// Client applications that are accepted; empty accepts all.
         pub allowed_client_ids: Option<Vec<String>>,
+        /// App roles of which a token must carry one, unless it carries a required scope. Only in this program: the Python
+        /// runtime refuses the field.
+        pub required_roles: Option<Spanned<Vec<String>>>,
+        /// Delegated permissions (scopes) of which a token must carry one, unless it carries a required role. Only in this
+        /// program: the Python runtime refuses the field.
+        pub required_scopes: Option<Spanned<Vec<String>>>,
     }
 }
 

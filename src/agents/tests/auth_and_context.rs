@@ -51,13 +51,38 @@ fn entra_settings_are_read_and_ignored_with_other_modes() {
 }
 
 #[test]
-fn entra_on_an_a2a_endpoint_stops_the_app_for_now() {
-    for (app, own) in [("", ", http_auth: entra"), ("http_auth: entra", ""), ("", ", http_auth: {mode: entra}")] {
-        let loaded = with_auth(app, own);
-        assert_eq!(found(&loaded), [(Severity::Error, Code::EntraNotServed)], "{app} / {own}");
+fn entra_on_an_a2a_endpoint_needs_a_tenant_and_an_audience() {
+    const TENANT: &str = "ab1f708d-50f6-404c-a006-d71b2ac7a606";
+    let settings = |entra: &str| format!(", http_auth: {{mode: entra, entra: {{{entra}}}}}");
+    for own in [
+        ", http_auth: entra".to_owned(),
+        ", http_auth: {mode: entra}".to_owned(),
+        settings("allowed_audiences: [a]"),
+        settings(&format!("tenant_id: {TENANT}")),
+        settings(&format!("tenant_id: {TENANT}, allowed_audiences: []")),
+        settings(&format!("tenant_id: {TENANT}, allowed_audiences: [' ']")),
+        settings("tenant_id: common, allowed_audiences: [a]"),
+        settings(&format!("tenant_id: '{TENANT}/', allowed_audiences: [a]")),
+    ] {
+        assert_eq!(found(&with_auth("", &own)), [(Severity::Error, Code::EntraIncomplete)], "{own}");
     }
+    assert_eq!(found(&with_auth("http_auth: entra", "")), [(Severity::Error, Code::EntraIncomplete)]);
+    let complete = with_auth("", &settings(&format!("tenant_id: {TENANT}, allowed_audiences: [a]")));
+    assert_eq!(found(&complete), []);
     let classic = load_with("builtin_endpoints: {chat_api: true, http_auth: entra}");
     assert_eq!(found(&classic), [(Severity::Warning, Code::NothingServed)]);
+}
+
+#[test]
+fn roles_and_scopes_are_our_own_settings_of_entra() {
+    let own = ", http_auth: {mode: function, entra: {required_roles: [r], required_scopes: [s]}}";
+    let loaded = with_auth("", own);
+    let entra = only(&loaded).http_auth.entra.clone().unwrap();
+    assert_eq!((entra.required_roles, entra.required_scopes), (vec!["r".to_owned()], vec!["s".to_owned()]));
+    let notes = loaded.diagnostics.iter().filter(|finding| finding.code == Code::OwnField);
+    let fields: Vec<_> = notes.map(|finding| finding.field.clone().unwrap()).collect();
+    let path = "builtin_endpoints.http_auth.entra";
+    assert_eq!(fields, [format!("{path}.required_roles"), format!("{path}.required_scopes")]);
 }
 
 #[test]

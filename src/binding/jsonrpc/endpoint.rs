@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::{RequestId, decode, encode_error, encode_result, http_status};
-use crate::auth::{Caller, CallerKind, KEY_HEADER, Refusal};
+use crate::agents::{AuthMode, HttpAuth};
+use crate::auth::{Answer, Caller, CallerKind, KEY_HEADER, Refusal};
 use crate::binding::{Outcome, methods};
 use crate::protocol::extensions::{A2A_EXTENSIONS, Declared, IDEMPOTENT_SEND};
 use crate::protocol::media_type::{APPLICATION_JSON, require_json};
@@ -24,6 +25,10 @@ pub const MAX_BODY_BYTES: usize = 256 * 1024;
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// Longest idempotency key, in bytes.
 const MAX_KEY_BYTES: usize = 255;
+/// What a caller without a key is told to send.
+const KEY_CHALLENGE: &str = "ApiKey realm=\"a2a-functions\", header=\"x-functions-key\"";
+/// When a caller may come back whose token could not be checked.
+const KEYS_RETRY: Duration = Duration::from_secs(30);
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The host's id of a request. Its other name, `x-ms-invocation-id`, is a client's own where the host rebuilds requests.
 const INVOCATION_ID: &str = "x-azure-functions-invocationid";
@@ -41,7 +46,7 @@ pub async fn answer(
     let (parts, body) = request;
     let caller = match caller {
         Ok(caller) => caller,
-        Err(refusal) => return refuse(refusal),
+        Err(refusal) => return refuse(refusal, &agent.agent().http_auth),
     };
     if let Err(error) = require_json(&parts.headers) {
         return failure(RequestId::NULL, &error, "");
@@ -142,11 +147,31 @@ fn failure(id: RequestId<'_>, error: &ServiceError, method: &'static str) -> Res
 }
 
 /// The refusal of a caller. Gateways may rename the challenge's header, so the body names the scheme, too.
-pub fn refuse(refusal: Refusal) -> Response<Body> {
-    let error = ServiceError::unauthenticated("function_key").with_metadata("header", KEY_HEADER).caused_by(refusal);
+pub fn refuse(refusal: Refusal, auth: &HttpAuth) -> Response<Body> {
+    let asks_for_tokens = auth.mode == AuthMode::Entra;
+    let (scheme, header) =
+        if asks_for_tokens { ("entra", AUTHORIZATION.as_str()) } else { ("function_key", KEY_HEADER) };
+    let error = match refusal.answer() {
+        Answer::Unauthenticated => ServiceError::unauthenticated(scheme).with_metadata("header", header),
+        Answer::Forbidden => {
+            let text = "The caller is known, but not allowed to use this agent.";
+            ServiceError::new(ErrorKind::Forbidden, text).with_metadata("scheme", scheme)
+        }
+        Answer::TryAgain => {
+            let text = "Credentials cannot be checked for the moment.";
+            ServiceError::new(ErrorKind::Unavailable, text).retry_after(KEYS_RETRY)
+        }
+    };
+    let error = error.caused_by(refusal);
     let mut response = failure(RequestId::NULL, &error, "");
-    let challenge = HeaderValue::from_static("ApiKey realm=\"a2a-functions\", header=\"x-functions-key\"");
-    response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    if refusal.answer() == Answer::TryAgain {
+        // It never became a request, so the status of HTTP is the one that clients and gateways act on.
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    let challenge = if asks_for_tokens { refusal.bearer_challenge() } else { Some(KEY_CHALLENGE) };
+    if let Some(challenge) = challenge {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    }
     response
 }
 

@@ -30,6 +30,7 @@ const PLAIN: HostTraits = HostTraits {
     sets_invocation_id: false,
     forwards_host: false,
     checks_authority: true,
+    vouches_for_principals: false,
     development: false,
 };
 

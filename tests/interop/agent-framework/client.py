@@ -33,7 +33,7 @@ async def expect_unauthorized(card_url: str, rpc_url: str) -> None:
         rpc = await http.post(rpc_url, json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {}})
     for what, response in (("card", card), ("endpoint", rpc)):
         if response.status_code != 401:
-            raise Surprise(f"the {what} answers {response.status_code} without a key, not 401")
+            raise Surprise(f"the {what} answers {response.status_code} without a credential, not 401")
 
 
 def context_of(session: AgentSession) -> str | None:
@@ -53,8 +53,8 @@ async def say(agent: A2AAgent, text: str, session: AgentSession) -> str:
     return reply.text
 
 
-async def converse(card_url: str, key: str | None, expect_protected: bool) -> dict:
-    headers = {"x-functions-key": key} if key else {}
+async def converse(card_url: str, key: str | None, token: str | None, expect_protected: bool) -> dict:
+    headers = {"x-functions-key": key} if key else {"authorization": f"Bearer {token}"} if token else {}
     async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, headers=headers) as http:
         card = await A2ACardResolver(http, card_url).get_agent_card(relative_card_path="/")
         interface = jsonrpc_interface(card)
@@ -80,13 +80,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--card-url", required=True, help="full URL of the agent card")
     parser.add_argument("--function-key", help="key sent as x-functions-key with every request")
-    parser.add_argument("--expect-protected", action="store_true", help="also demand 401 from both without the key")
+    parser.add_argument("--bearer-token", help="access token, in place of a key")
+    parser.add_argument("--expect-protected", action="store_true", help="also demand 401 from both without a credential")
     parser.add_argument("--json-output", action="store_true", help="print one JSON line")
     options = parser.parse_args()
-    if options.expect_protected and not options.function_key:
-        parser.error("--expect-protected needs --function-key")
+    if options.expect_protected and not (options.function_key or options.bearer_token):
+        parser.error("--expect-protected needs --function-key or --bearer-token")
     try:
-        outcome = asyncio.run(converse(options.card_url, options.function_key, options.expect_protected))
+        conversation = converse(options.card_url, options.function_key, options.bearer_token, options.expect_protected)
+        outcome = asyncio.run(conversation)
     except Exception as error:  # Whatever goes wrong ends in one line that names the client.
         print(f"{NAME}: {type(error).__name__}: {error}", file=sys.stderr)
         return 1

@@ -13,7 +13,8 @@ import {
 const NAME = "js-sdk";
 const TIMEOUT_MS = 30_000;
 const PROMPTS = ["Checkout answers with errors since noon.", "What should we do next?"];
-const USAGE = "usage: client.mjs --card-url URL [--function-key KEY] [--expect-protected] [--json-output]";
+const USAGE =
+  "usage: client.mjs --card-url URL [--function-key KEY | --bearer-token TOKEN] [--expect-protected] [--json-output]";
 
 function boundedFetch(url, init) {
   return fetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -32,7 +33,7 @@ async function expectUnauthorized(cardUrl, rpcUrl) {
   const post = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(call) };
   const responses = { card: await boundedFetch(cardUrl), endpoint: await boundedFetch(rpcUrl, post) };
   for (const [what, response] of Object.entries(responses)) {
-    if (response.status !== 401) throw new Error(`the ${what} answers ${response.status} without a key, not 401`);
+    if (response.status !== 401) throw new Error(`the ${what} answers ${response.status} without a credential, not 401`);
   }
 }
 
@@ -55,10 +56,10 @@ async function say(client, text, contextId) {
   return { contextId: reply.contextId, answer };
 }
 
-async function converse(cardUrl, key, expectProtected) {
-  const fetchImpl = key
+async function converse(cardUrl, credential, expectProtected) {
+  const fetchImpl = credential
     ? createAuthenticatingFetchWithRetry(boundedFetch, {
-        headers: async () => ({ "x-functions-key": key }),
+        headers: async () => credential,
         shouldRetryWithHeaders: async () => undefined,
       })
     : boundedFetch;
@@ -83,18 +84,28 @@ function options() {
     options: {
       "card-url": { type: "string" },
       "function-key": { type: "string" },
+      "bearer-token": { type: "string" },
       "expect-protected": { type: "boolean", default: false },
       "json-output": { type: "boolean", default: false },
     },
   });
   if (!values["card-url"]) throw new Error(USAGE);
-  if (values["expect-protected"] && !values["function-key"]) throw new Error("--expect-protected needs --function-key");
+  if (values["expect-protected"] && !credentialOf(values)) {
+    throw new Error("--expect-protected needs --function-key or --bearer-token");
+  }
   return values;
+}
+
+// The header that opens card and endpoint.
+function credentialOf(values) {
+  if (values["function-key"]) return { "x-functions-key": values["function-key"] };
+  if (values["bearer-token"]) return { authorization: `Bearer ${values["bearer-token"]}` };
+  return undefined;
 }
 
 try {
   const chosen = options();
-  const outcome = await converse(chosen["card-url"], chosen["function-key"], chosen["expect-protected"]);
+  const outcome = await converse(chosen["card-url"], credentialOf(chosen), chosen["expect-protected"]);
   console.log(chosen["json-output"] ? JSON.stringify(outcome) : outcome.replies.join("\n"));
 } catch (error) {
   console.error(`${NAME}: ${error.name}: ${error.message}`);
