@@ -42,13 +42,13 @@ pub fn init(format: LogFormat, filter: Option<&str>) -> Result<(), TelemetryErro
         LogFormat::Text => false,
         LogFormat::Auto => !std::io::stdout().is_terminal(),
     };
-    // Spans are for exporters, of which there is none yet; a log line stands for itself. Switched off here, a span costs
-    // nothing. Left on, its fields would be written into a buffer that nobody reads, at the price of several lines.
-    let no_spans = filter_fn(|metadata| !metadata.is_span());
-    let registry = tracing_subscriber::registry().with(filter).with(no_spans);
+    let registry = tracing_subscriber::registry().with(filter);
     if json {
+        // Spans are for exporters, of which there is none yet; a log line stands for itself. Switched off, a span costs
+        // nothing. Left on, its fields would be written into a buffer that nobody reads, at the price of several lines.
+        let no_spans = filter_fn(|metadata| !metadata.is_span());
         let layer = fmt::layer().json().flatten_event(true).with_current_span(false).with_span_list(false);
-        registry.with(layer).try_init()?;
+        registry.with(no_spans).with(layer).try_init()?;
     } else {
         registry.with(fmt::layer().compact().with_target(false)).try_init()?;
     }

@@ -90,3 +90,37 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
         Some(upper) => f64::midpoint(*upper, values[middle - 1]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(bar: Option<Bar>) -> Figure {
+        Figure { name: "x", unit: Unit::Milliseconds, value: 9.0, echo: Some(4.0), ratio: Some(2.25), bar }
+    }
+
+    #[test]
+    fn a_bar_is_held_against_the_ratio_or_the_value() {
+        for (bar, expected) in [
+            (None, None),
+            (Some(Bar::Ratio(2.25)), Some(true)),
+            (Some(Bar::Ratio(2.2)), Some(false)),
+            (Some(Bar::Value(9.0)), Some(true)),
+            (Some(Bar::Value(8.9)), Some(false)),
+        ] {
+            assert_eq!(figure(bar).holds(), expected, "{bar:?}");
+        }
+    }
+
+    #[test]
+    fn a_missed_bar_shows_in_the_table() {
+        let table = table(&[figure(Some(Bar::Ratio(2.0)))]);
+        assert!(table.contains("9.00 ms") && table.contains("2.25x") && table.contains("MISSED"), "{table}");
+    }
+
+    #[test]
+    fn the_median_does_not_depend_on_the_order() {
+        assert!((median(vec![5.0, 1.0, 3.0]) - 3.0).abs() < f64::EPSILON);
+        assert!((median(vec![4.0, 1.0, 3.0, 2.0]) - 2.5).abs() < f64::EPSILON);
+    }
+}

@@ -12,7 +12,7 @@ use super::{SqliteSettings, schema};
 use crate::store::StoreError;
 
 /// Connections that read at a time. More would not help: reads are short and mostly come from the page cache.
-const READERS: usize = 4;
+const READERS: usize = 2;
 /// Prepared statements kept by each connection; there are fewer than this.
 const STATEMENTS: usize = 16;
 /// Pages that each connection keeps, in KiB. A turn touches a handful, and the system caches the file once for all of them.
