@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use data_encoding::HEXLOWER;
 use rand::RngExt as _;
 
 /// Milliseconds since the Unix epoch (UTC).
@@ -65,7 +66,7 @@ pub trait Random: Send + Sync + std::fmt::Debug {
 
     /// A fresh identifier: 32 lower-case hexadecimal digits, 128 bits of randomness.
     fn id(&self) -> String {
-        format!("{:032x}", u128::from_be_bytes(self.bytes16()))
+        HEXLOWER.encode(&self.bytes16())
     }
 }
 
